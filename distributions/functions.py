@@ -1,0 +1,121 @@
+"""The methods of distributions as functions, so that they can be broadcast, differentiated and passed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from probdiff.distributions.base import Distribution
+from probdiff.tree import Array
+
+__all__ = [
+    "ccdf",
+    "cdf",
+    "cquantile",
+    "entropy",
+    "kurtosis",
+    "logccdf",
+    "logcdf",
+    "logpdf",
+    "mean",
+    "median",
+    "mode",
+    "pdf",
+    "quantile",
+    "rand",
+    "skewness",
+    "std",
+    "support",
+    "var",
+]
+
+
+def logpdf(d: Distribution, x: Array) -> Array:
+    """The log-density or log-mass of `d` at `x`."""
+    return d.logpdf(x)
+
+
+def pdf(d: Distribution, x: Array) -> Array:
+    """The density or mass of `d` at `x`."""
+    return d.pdf(x)
+
+
+def cdf(d: Distribution, x: Array) -> Array:
+    """P(X <= x) under `d`."""
+    return d.cdf(x)
+
+
+def ccdf(d: Distribution, x: Array) -> Array:
+    """P(X > x) under `d`."""
+    return d.ccdf(x)
+
+
+def logcdf(d: Distribution, x: Array) -> Array:
+    """log P(X <= x) under `d`."""
+    return d.logcdf(x)
+
+
+def logccdf(d: Distribution, x: Array) -> Array:
+    """log P(X > x) under `d`."""
+    return d.logccdf(x)
+
+
+def quantile(d: Distribution, p: Array) -> Array:
+    """The smallest x with P(X <= x) >= p under `d`."""
+    return d.quantile(p)
+
+
+def cquantile(d: Distribution, p: Array) -> Array:
+    """The smallest x with P(X > x) <= p under `d`."""
+    return d.cquantile(p)
+
+
+def mean(d: Distribution) -> Array:
+    """The expectation of `d`."""
+    return d.mean()
+
+
+def var(d: Distribution) -> Array:
+    """The variance of `d`."""
+    return d.var()
+
+
+def std(d: Distribution) -> Array:
+    """The standard deviation of `d`."""
+    return d.std()
+
+
+def mode(d: Distribution) -> Array:
+    """A point of largest density of `d`."""
+    return d.mode()
+
+
+def median(d: Distribution) -> Array:
+    """The quantile of `d` at one half."""
+    return d.median()
+
+
+def skewness(d: Distribution) -> Array:
+    """The third standardised moment of `d`."""
+    return d.skewness()
+
+
+def kurtosis(d: Distribution) -> Array:
+    """The excess kurtosis of `d`."""
+    return d.kurtosis()
+
+
+def entropy(d: Distribution) -> Array:
+    """The entropy of `d`, in nats."""
+    return d.entropy()
+
+
+def support(d: Distribution) -> Any:
+    """The set of values that `d` can take."""
+    return d.support
+
+
+def rand(d: Distribution, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
+    """Random values of `d`, of shape size + batch_shape + event_shape."""
+    return d.rand(size, rng=rng)

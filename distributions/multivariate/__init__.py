@@ -1,0 +1,5 @@
+"""Distributions of vectors."""
+
+from probdiff.distributions.multivariate.mv_normal import MvNormal
+
+__all__ = ["MvNormal"]

@@ -1,0 +1,1 @@
+"""Distributions of one number."""

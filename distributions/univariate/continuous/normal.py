@@ -1,0 +1,80 @@
+"""Normal: sums of many small effects."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from probdiff.distributions.base import Continuous
+from probdiff.distributions.parameters import alternative
+from probdiff.distributions.stable import HALF_LOG_2PI
+from probdiff.distributions.support import Positive, Real, real
+from probdiff.tree import Array
+
+
+class Normal(Continuous):
+    """p(x) = exp(-z² / 2) / (scale sqrt(2π)),  z = (x - loc) / scale.
+
+    loc    real      mean
+    scale  positive  standard deviation; or precision = 1 / scale²
+
+    Johnson, Kotz & Balakrishnan, Continuous Univariate Distributions 1, ch. 13.
+    """
+
+    loc: Real = 0.0
+    scale: Positive = 1.0
+
+    support = real
+
+    @alternative
+    def by_precision(precision: Positive) -> dict[str, Any]:
+        return {"scale": 1 / np.sqrt(precision)}
+
+    def logpdf(self, x: Array) -> Array:
+        z = (x - self.loc) / self.scale
+        return -0.5 * z * z - np.log(self.scale) - HALF_LOG_2PI
+
+    def cdf(self, x: Array) -> Array:
+        return ndtr((x - self.loc) / self.scale)
+
+    def ccdf(self, x: Array) -> Array:
+        return ndtr((self.loc - x) / self.scale)
+
+    def logcdf(self, x: Array) -> Array:
+        return log_ndtr((x - self.loc) / self.scale)
+
+    def logccdf(self, x: Array) -> Array:
+        return log_ndtr((self.loc - x) / self.scale)
+
+    def quantile(self, p: Array) -> Array:
+        return self.loc + self.scale * ndtri(p)
+
+    def cquantile(self, p: Array) -> Array:
+        return self.loc - self.scale * ndtri(p)
+
+    def mean(self) -> Array:
+        return self.loc
+
+    def var(self) -> Array:
+        return self.scale * self.scale
+
+    def mode(self) -> Array:
+        return self.loc
+
+    def skewness(self) -> Array:
+        return 0.0
+
+    def kurtosis(self) -> Array:
+        return 0.0
+
+    def entropy(self) -> Array:
+        return np.log(self.scale) + (0.5 + HALF_LOG_2PI)
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return self.loc + self.scale * rng.standard_normal(shape)
+
+    @classmethod
+    def fit(cls, x: Array) -> Self:
+        return cls(np.mean(x), np.std(x))

@@ -1,0 +1,71 @@
+"""Uniform: all values of an interval alike."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from probdiff.distributions.base import Continuous
+from probdiff.distributions.support import Interval, Real, interval
+from probdiff.tree import Array
+
+
+class Uniform(Continuous):
+    """p(x) = 1 / (high - low),  low <= x <= high.
+
+    low   real
+    high  real  greater than low
+    """
+
+    low: Real = 0.0
+    high: Real = 1.0
+
+    relation = "low < high"
+
+    def related(self) -> Array:
+        return self.low < self.high
+
+    @property
+    def support(self) -> Interval:
+        return interval(self.low, self.high)
+
+    def logpdf(self, x: Array) -> Array:
+        return -np.log(self.high - self.low)
+
+    def cdf(self, x: Array) -> Array:
+        return (x - self.low) / (self.high - self.low)
+
+    def ccdf(self, x: Array) -> Array:
+        return (self.high - x) / (self.high - self.low)
+
+    def quantile(self, p: Array) -> Array:
+        return self.low + p * (self.high - self.low)
+
+    def cquantile(self, p: Array) -> Array:
+        return self.high - p * (self.high - self.low)
+
+    def mean(self) -> Array:
+        return 0.5 * (self.low + self.high)
+
+    def var(self) -> Array:
+        return (self.high - self.low) ** 2 / 12
+
+    def mode(self) -> Array:
+        return 0.5 * (self.low + self.high)
+
+    def skewness(self) -> Array:
+        return 0.0
+
+    def kurtosis(self) -> Array:
+        return -1.2
+
+    def entropy(self) -> Array:
+        return np.log(self.high - self.low)
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return self.low + (self.high - self.low) * rng.random(shape)
+
+    @classmethod
+    def fit(cls, x: Array) -> Self:
+        return cls(np.min(x), np.max(x))

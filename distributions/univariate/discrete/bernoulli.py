@@ -1,0 +1,70 @@
+"""Bernoulli: one trial that succeeds or fails."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import entr, expit, log_expit
+
+from probdiff.distributions.base import Discrete
+from probdiff.distributions.support import Probability, Real, boolean
+from probdiff.tree import Array
+
+
+class Bernoulli(Discrete):
+    """P(1) = p, P(0) = 1 - p.
+
+    p       in [0, 1]  probability of success
+    logits  real       log(p / (1 - p)), in place of p; precise also where p rounds to 0 or 1
+    """
+
+    p: Probability = None
+    logits: Real = None
+
+    exclusive = ("p", "logits")
+    support = boolean
+
+    def logpdf(self, x: Array) -> Array:
+        if self.p is None:
+            return log_expit(np.where(x == 1, self.logits, -self.logits))
+        return np.where(x == 1, np.log(self.p), np.log1p(-self.p))
+
+    def cdf(self, x: Array) -> Array:
+        return self._failure()
+
+    def ccdf(self, x: Array) -> Array:
+        return self._success()
+
+    def mean(self) -> Array:
+        return self._success()
+
+    def var(self) -> Array:
+        return self._success() * self._failure()
+
+    def mode(self) -> Array:
+        return np.where(self._success() > 0.5, 1.0, 0.0)
+
+    def skewness(self) -> Array:
+        p, q = self._success(), self._failure()
+        return (q - p) / np.sqrt(p * q)
+
+    def kurtosis(self) -> Array:
+        variance = self._success() * self._failure()
+        return 1 / variance - 6
+
+    def entropy(self) -> Array:
+        return entr(self._success()) + entr(self._failure())
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return (rng.random(shape) < self._success()).astype(np.int64) if shape else int(rng.random() < self._success())
+
+    @classmethod
+    def fit(cls, x: Array) -> Self:
+        return cls(np.mean(x))
+
+    def _success(self) -> Array:
+        return expit(self.logits) if self.p is None else self.p
+
+    def _failure(self) -> Array:
+        return expit(-self.logits) if self.p is None else 1 - self.p

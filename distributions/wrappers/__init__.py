@@ -1,0 +1,5 @@
+"""Distributions made of distributions."""
+
+from probdiff.distributions.wrappers.iid import IID
+
+__all__ = ["IID"]

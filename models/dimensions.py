@@ -1,0 +1,92 @@
+"""Named sizes, shapes and names of the distributions of a model.
+
+`Normal(0, 1).iid("school")` has a size only once the coordinates say how many schools there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from probdiff.distributions.base import Distribution
+from probdiff.distributions.wrappers.iid import IID
+from probdiff.distributions.wrappers.noncentered import Noncentered
+from probdiff.errors import ParameterError
+from probdiff.tree import Array
+
+Coords = dict[str, np.ndarray]
+Shape = tuple[int, ...]
+
+
+def read_coords(coords: Mapping[str, Any] | None) -> Coords:
+    """Labels by dimension; each a sequence of different labels, or a number n for 0 … n - 1."""
+    read: Coords = {}
+    for name, labels in (coords or {}).items():
+        array = np.arange(labels) if isinstance(labels, (int, np.integer)) else np.asarray(labels)
+        if array.ndim != 1:
+            raise ParameterError(f"coords[{name!r}] must be a sequence of labels, got shape {array.shape}.")
+        if len(np.unique(array)) != len(array):
+            raise ParameterError(f"coords[{name!r}] has a label twice. Labels name one coordinate each.")
+        read[name] = array
+    return read
+
+
+def resolve(distribution: Distribution, coords: Coords, owner: str) -> Distribution:
+    """`distribution` with numbers in place of named sizes; ParameterError if a name has no coordinates."""
+    if not isinstance(distribution, IID):
+        return distribution
+    for size in distribution.sizes:
+        if isinstance(size, str) and size not in coords:
+            raise ParameterError(
+                f"{owner} has the named size {size!r}, which coords does not give "
+                f"({', '.join(coords) or 'it is empty'}). Pass coords={{{size!r}: labels}}."
+            )
+    return distribution.resolve({name: len(labels) for name, labels in coords.items()})
+
+
+def dimensions_of(distribution: Distribution) -> tuple[str | None, ...]:
+    """The name of each axis of a value, None where it has none. Axes are those of the batch, of iid, of one value."""
+    if not isinstance(distribution, IID):
+        return (None,) * len(distribution.batch_shape + distribution.event_shape)
+    inner = dimensions_of(distribution.base)
+    batch = len(distribution.base.batch_shape)
+    named = tuple(size if isinstance(size, str) else None for size in distribution.sizes)
+    return inner[:batch] + named + inner[batch:]
+
+
+def shape_of(distribution: Distribution) -> Shape:
+    """The shape of a value."""
+    return distribution.batch_shape + distribution.event_shape
+
+
+def elements(distribution: Distribution) -> Distribution:
+    """The distribution of each independent element: `iid` taken off, parameters shaped to broadcast against values."""
+    if not isinstance(distribution, IID):
+        return distribution
+    return with_axes(elements(distribution.base), len(distribution.sizes))
+
+
+def with_axes(distribution: Distribution, count: int) -> Distribution:
+    """`distribution` with `count` axes of length one at the end of its batch."""
+    if distribution.batch_shape == ():
+        return distribution
+    if isinstance(distribution, Noncentered):
+        return Noncentered(with_axes(distribution.base, count))
+    copy = object.__new__(type(distribution))
+    for name, value in vars(distribution).items():
+        domain = distribution.domains.get(name)
+        copy.__dict__[name] = value if domain is None else insert_axes(value, count, domain.event_ndim)
+    return copy
+
+
+def insert_axes(value: Array, count: int, event_ndim: int) -> Array:
+    shape: Shape = getattr(value, "shape", ())
+    batch = len(shape) - event_ndim
+    return value if batch <= 0 else np.reshape(value, shape[:batch] + (1,) * count + shape[batch:])
+
+
+def family(distribution: Distribution) -> str:
+    """The name of the family, whatever is wrapped around it."""
+    return family(distribution.base) if isinstance(distribution, (IID, Noncentered)) else type(distribution).__name__

@@ -1,0 +1,129 @@
+"""Likelihoods: what the data says about the parameters, by an observation model or by a plain function.
+
+Both kinds answer to the values of all variables: `log_likelihood`, `pointwise`, and where data can be drawn `rand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from probdiff.distributions.base import Distribution
+from probdiff.errors import DataError, ParameterError, UnsupportedError
+from probdiff.models.dimensions import Coords, elements, family, resolve, shape_of
+from probdiff.models.observations import check_shape, check_support, read_data
+from probdiff.models.transport import add_up
+from probdiff.models.values import total
+from probdiff.models.variables import arguments
+from probdiff.tree import Array
+
+# The name of the outcome where `observe` returns one distribution, as in p(y | parameters).
+OUTCOME = "y"
+
+
+class ObservationModel:
+    """`observe(parameters)` gives the distribution of the data, or a dict of distributions by outcome."""
+
+    def __init__(self, observe: Callable[..., Any], data: Any, names: tuple[str, ...], coords: Coords) -> None:
+        if data is None:
+            raise DataError("Posterior.observe has no data. Pass the observations as the third argument.")
+        self.function = observe
+        self.inputs = arguments(observe, names, "Posterior.observe")
+        self.coords = coords
+        self.single = not isinstance(data, Mapping)
+        outcomes = {OUTCOME: data} if self.single else data
+        self.data = {name: read_data(values, self.title(name)) for name, values in outcomes.items()}
+
+    def title(self, outcome: str) -> str:
+        """How errors call an outcome; the only one needs no name."""
+        return "" if self.single else outcome
+
+    def outcomes(self, values: Mapping[str, Any]) -> dict[str, Distribution]:
+        """The distributions of the data given all variables."""
+        observed = self.function(**{name: values[name] for name in self.inputs})
+        distributions = {OUTCOME: observed} if self.single else observed
+        if not isinstance(distributions, Mapping) or set(distributions) != set(self.data):
+            several = isinstance(distributions, Mapping)
+            found = f"the outcomes {', '.join(distributions)}" if several else "one distribution"
+            raise DataError(
+                f"Posterior.observe gives {found}, and data has {', '.join(self.data)}. They must be the same."
+            )
+        for distribution in distributions.values():
+            if not isinstance(distribution, Distribution):
+                raise UnsupportedError(
+                    f"Posterior.observe must return a distribution, got {type(distribution).__name__}. "
+                    "Pass a function that returns a log-likelihood as loglike."
+                )
+        return {name: resolve(each, self.coords, "Posterior.observe") for name, each in distributions.items()}
+
+    def check(self, points: list[dict[str, Any]]) -> None:
+        """DataError if the data cannot come from the distributions at any of the points.
+
+        A support that differs between points moves with the parameters: only the sampler finds out who is outside.
+        """
+        at_points = [self.outcomes(values) for values in points]
+        for name, array in self.data.items():
+            first, *others = [elements(outcomes[name]) for outcomes in at_points]
+            check_shape(array, at_points[0][name], self.title(name))
+            inside = first.support.contains(array)
+            if all(np.array_equal(inside, other.support.contains(array)) for other in others):
+                check_support(array, inside, first, self.title(name))
+
+    def log_likelihood(self, values: Mapping[str, Any]) -> Array:
+        return total([add_up(each.logpdf(self.data[name])) for name, each in self.outcomes(values).items()])
+
+    def pointwise(self, values: Mapping[str, Any]) -> Any:
+        each = {name: elements(found).logpdf(self.data[name]) for name, found in self.outcomes(values).items()}
+        return each[OUTCOME] if self.single else each
+
+    def rand(self, values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        """New data of the same shapes."""
+        return {name: found.rand(rng=rng) for name, found in self.outcomes(values).items()}
+
+    def rows(self, values: Mapping[str, Any]) -> list[tuple[str, ...]]:
+        """Lines of a table: outcome, distribution, what it depends on, shape, support, no named dimensions."""
+        depends = ", ".join(self.inputs)
+        found = self.outcomes(values).items()
+        return [(name, family(each), depends, str(shape_of(each)), each.support.name, "") for name, each in found]
+
+
+class LogLikelihood:
+    """`loglike(parameters)` gives the log-likelihood, or an array of its terms, one an observation."""
+
+    data: Mapping[str, np.ndarray] = {}
+
+    def __init__(self, loglike: Callable[..., Any], names: tuple[str, ...]) -> None:
+        self.function = loglike
+        self.inputs = arguments(loglike, names, "Posterior.loglike")
+
+    def check(self, points: list[dict[str, Any]]) -> None:
+        """ParameterError if the function does not return a real number or array at the points."""
+        for values in points:
+            terms = self.terms(values)
+            if getattr(terms, "dtype", np.asarray(terms).dtype).kind not in "biuf":
+                raise ParameterError(f"Posterior.loglike must return real numbers, got {type(terms).__name__}.")
+
+    def terms(self, values: Mapping[str, Any]) -> Array:
+        return self.function(**{name: values[name] for name in self.inputs})
+
+    def log_likelihood(self, values: Mapping[str, Any]) -> Array:
+        return add_up(self.terms(values))
+
+    def pointwise(self, values: Mapping[str, Any]) -> Any:
+        terms = self.terms(values)
+        if getattr(terms, "shape", ()) == ():
+            raise UnsupportedError(
+                "Posterior.loglike returns one number. Return an array of terms, one for each observation."
+            )
+        return terms
+
+    def rand(self, values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        raise UnsupportedError(
+            "Posterior.loglike cannot draw data. Give observe, the distribution of the data, instead."
+        )
+
+    def rows(self, values: Mapping[str, Any]) -> list[tuple[str, ...]]:
+        """Lines of a table: the log-likelihood and what it depends on."""
+        return [("log-likelihood", "function", ", ".join(self.inputs), "", "", "")]

@@ -1,0 +1,43 @@
+"""Transports: from unconstrained coordinates to the value of a random variable, and the log-density on the way.
+
+The transport is the bijector of the support, or for a non-centred distribution its standardised variable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from probdiff.distributions.base import Distribution
+from probdiff.distributions.bijectors import Bijector, Identity, bijector_for
+from probdiff.distributions.univariate.continuous.flat import Flat
+from probdiff.distributions.wrappers.noncentered import Noncentered
+from probdiff.models.dimensions import elements
+from probdiff.tree import Array
+
+
+def bijector_of(distribution: Distribution) -> Bijector:
+    """The map from unconstrained coordinates to values; its bounds may depend on values that are being traced."""
+    element = elements(distribution)
+    return element.bijector() if isinstance(element, Noncentered) else bijector_for(element.support)
+
+
+def transport(distribution: Distribution, u: Array) -> tuple[Array, Array]:
+    """The value x at unconstrained `u`, and log p(x) + log |dx/du|, summed."""
+    element = elements(distribution)
+    bijector = bijector_of(element)
+    x = bijector.forward(u)
+    if isinstance(element, Noncentered):
+        # p(x) |dx/dz| is the standard density of z: the scale cancels, so it is never computed.
+        return x, add_up(element.standard().logpdf(u))
+    logp = add_up(element.logpdf(x))
+    return x, logp if isinstance(bijector, Identity) else logp + add_up(bijector.log_jacobian(u))
+
+
+def is_improper(distribution: Distribution) -> bool:
+    """Whether there is nothing to draw from."""
+    return isinstance(elements(distribution), Flat)
+
+
+def add_up(terms: Array) -> Array:
+    """The sum of all elements; a number is its own sum."""
+    return np.sum(terms) if getattr(terms, "shape", ()) else terms

@@ -1,0 +1,72 @@
+"""probdiff: differentiable log-likelihoods in plain NumPy, and the samplers that use them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from probdiff.ad.broadcast import Ref, broadcast
+from probdiff.ad.check import check_gradient
+from probdiff.ad.fwddiff import fwddiff
+from probdiff.ad.rules import custom
+from probdiff.ad.thunk import Thunk, unthunk
+from probdiff.ad.transforms import (
+    checkpoint,
+    grad,
+    gradient,
+    hessian,
+    hvp,
+    jacobian,
+    pullback,
+    pushforward,
+    stop_gradient,
+    value_and_grad,
+)
+from probdiff.compiler.compiled import compile
+from probdiff.ops.dispatch import is_lifted as is_traced
+
+if TYPE_CHECKING:
+    from probdiff import distributions, linalg, models, sampling, special
+    from probdiff.sampling import sample
+
+__version__ = "0.1.0"
+
+_lazy = {"sample": "probdiff.sampling", "HMC": "probdiff.sampling", "Draws": "probdiff.sampling"}
+_modules = ("distributions", "linalg", "models", "sampling", "special")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _lazy:
+        return getattr(import_module(_lazy[name]), name)
+    if name in _modules:
+        return import_module(f"probdiff.{name}")
+    raise AttributeError(f"module 'probdiff' has no attribute {name!r}")
+
+
+__all__ = [
+    "Ref",
+    "Thunk",
+    "broadcast",
+    "check_gradient",
+    "checkpoint",
+    "compile",
+    "custom",
+    "distributions",
+    "fwddiff",
+    "grad",
+    "gradient",
+    "hessian",
+    "hvp",
+    "is_traced",
+    "jacobian",
+    "linalg",
+    "models",
+    "pullback",
+    "pushforward",
+    "sample",
+    "sampling",
+    "special",
+    "stop_gradient",
+    "unthunk",
+    "value_and_grad",
+]

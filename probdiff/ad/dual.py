@@ -1,0 +1,125 @@
+"""Forward mode: a value together with its partials.
+
+A partial is None (a structural zero) or anything that broadcasts to the value's shape; the number 1.0 is the partial of
+an independent variable. Comparisons, predicates and roundings see the value alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from probdiff.ops.dispatch import Lifted, Op, apply, dtype_of, is_float, shape_of
+from probdiff.ops.elementwise import chain
+from probdiff.tree import Array
+
+Partials = tuple[Any, ...]
+
+
+class Dual(Lifted):
+    """value + Σ partials[k] ε_k, for one level of differentiation."""
+
+    __slots__ = ("level", "partials", "value")
+
+    def __init__(self, level: int, value: Array, partials: Partials) -> None:
+        self.level = level
+        self.value = value
+        self.partials = partials
+
+    def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
+        level = self.level
+        values = [a.value if type(a) is Dual and a.level == level else a for a in args]
+        z = apply(op, *values, **params)
+        smooth = op.smooth
+        if not smooth or not is_float(z):
+            return z
+        duals = [(i, a.partials) for i, a in enumerate(args) if type(a) is Dual and a.level == level and i in smooth]
+        if not duals:
+            return z
+        if op.elementwise and "dtype" not in params:
+            partials = _elementwise(op, values, z, duals)
+        else:
+            partials = _general(op, values, z, duals, params)
+        return Dual(level, z, partials) if any(p is not None for p in partials) else z
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.value)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return dtype_of(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __repr__(self) -> str:
+        return f"Dual({self.value!r}, {', '.join(map(repr, self.partials))})"
+
+
+def _elementwise(op: Any, values: list[Array], z: Array, duals: list[tuple[int, Partials]]) -> Partials:
+    if op.name == "where":
+        return _selected(op, values, duals)
+    totals: list[Any] = [None] * len(duals[0][1])
+    for i, partials in duals:
+        derivative = None
+        for k, dot in enumerate(partials):
+            if dot is None:
+                continue
+            if derivative is None:
+                derivative = op.partial(i, values, z)
+            term = chain(derivative, dot)
+            totals[k] = term if totals[k] is None else totals[k] + term
+    return tuple(totals)
+
+
+def _selected(op: Any, values: list[Array], duals: list[tuple[int, Partials]]) -> Partials:
+    of = dict(duals)
+    nothing = (None,) * len(duals[0][1])
+    out = []
+    for x_dot, y_dot in zip(of.get(1, nothing), of.get(2, nothing), strict=True):
+        if x_dot is None and y_dot is None:
+            out.append(None)
+        else:
+            out.append(apply(op, values[0], 0.0 if x_dot is None else x_dot, 0.0 if y_dot is None else y_dot))
+    return tuple(out)
+
+
+def _general(
+    op: Op, values: list[Array], z: Array, duals: list[tuple[int, Partials]], params: dict[str, Any]
+) -> Partials:
+    of = dict(duals)
+    out = []
+    for k in range(len(duals[0][1])):
+        dots: list[Any] = [None] * len(values)
+        some = False
+        for i, partials in of.items():
+            if partials[k] is not None:
+                dots[i] = full(partials[k], values[i])
+                some = True
+        out.append(op.jvp(z, values, dots, params) if some else None)
+    return tuple(out)
+
+
+def full(dot: Array, value: Array) -> Array:
+    """A partial in the shape and dtype of its value."""
+    shape = shape_of(value)
+    if shape_of(dot) != shape:
+        dot = np.broadcast_to(dot, shape)
+    elif type(dot) is float:
+        dot = np.float64(dot)
+    wanted = dtype_of(value)
+    return dot if dtype_of(dot) == wanted else dot.astype(wanted)
+
+
+def partial_of(y: Array, level: int, k: int = 0) -> Array:
+    """The k-th partial of `y` at `level`, or None."""
+    return y.partials[k] if type(y) is Dual and y.level == level else None
+
+
+def primal(x: Array) -> Array:
+    """The value beneath every level, or the array itself."""
+    while isinstance(x, Lifted) and hasattr(x, "value"):
+        x = x.value
+    return x

@@ -1,0 +1,21 @@
+"""The reference backend: a program evaluated operation by operation.
+
+Arguments may be plain arrays, or lifted ones, in which case the program is recorded or differentiated again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from probdiff.graph.program import Node, Program
+from probdiff.ops.dispatch import apply
+from probdiff.tree import Array
+
+
+def interpret(program: Program, inputs: list[Array]) -> list[Array]:
+    """Values of the program's outputs."""
+    values: dict[Node, Array] = dict(zip(program.inputs, inputs, strict=True))
+    for node in program.nodes:
+        args = [values[a] if type(a) is Node else a for a in node.args]
+        values[node] = apply(node.op, *args, **node.params)  # type: ignore[arg-type]
+    return [values[o] if type(o) is Node else o for o in program.outputs]

@@ -1,0 +1,164 @@
+"""Products of arrays, and triangular systems. Each is linear in every argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from probdiff.errors import ShapeError
+from probdiff.ops.dispatch import Op, apply, dtype_of, shape_of, user_line
+from probdiff.ops.elementwise import unbroadcast
+from probdiff.tree import Array
+
+
+class Matmul(Op):
+    """z = x @ y for arrays of two or more dimensions."""
+
+    name = "matmul"
+    smooth = (0, 1)
+
+    def evaluate(self, x: Any, y: Any) -> Any:
+        return np.matmul(x, y)
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
+        x, y = shape_of(args[0]), shape_of(args[1])
+        if x[-1] != y[-2]:
+            raise ShapeError(f"{user_line()}: matmul got shapes {x} and {y}, whose inner sizes differ.")
+        return (*np.broadcast_shapes(x[:-2], y[:-2]), x[-2], y[-1]), np.result_type(dtype_of(args[0]), dtype_of(args[1]))
+
+    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
+        x, y = args
+        terms = []
+        if dots[0] is not None:
+            terms.append(apply(self, np.broadcast_to(dots[0], shape_of(x)), y))
+        if dots[1] is not None:
+            terms.append(apply(self, x, np.broadcast_to(dots[1], shape_of(y))))
+        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        x, y = args
+        z_bar = np.broadcast_to(z_bar, shape_of(z))
+        if i == 0:
+            x_bar = apply(self, z_bar, np.swapaxes(y, -1, -2))
+            return unbroadcast(x_bar, shape_of(x_bar), shape_of(x))
+        y_bar = apply(self, np.swapaxes(x, -1, -2), z_bar)
+        return unbroadcast(y_bar, shape_of(y_bar), shape_of(y))
+
+
+class Einsum(Op):
+    """Sum of products over named indices; subscripts are explicit, without ellipsis and without repeats in one term."""
+
+    name = "einsum"
+    smooth = tuple(range(32))
+
+    def evaluate(self, *arrays: Any, subscripts: str) -> Any:
+        return np.einsum(subscripts, *arrays, optimize=len(arrays) > 2)
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
+        terms, out = params["subscripts"].split("->")
+        sizes = {}
+        for term, a in zip(terms.split(","), args, strict=True):
+            for letter, n in zip(term, shape_of(a), strict=True):
+                if sizes.setdefault(letter, n) != n:
+                    shapes = " and ".join(str(shape_of(b)) for b in args)
+                    raise ShapeError(f"{user_line()}: einsum {params['subscripts']!r} got shapes {shapes}.")
+        return tuple(sizes[c] for c in out), np.result_type(*(dtype_of(a) for a in args))
+
+    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
+        total = None
+        for i, dot in enumerate(dots):
+            if dot is not None:
+                term = apply(self, *args[:i], np.broadcast_to(dot, shape_of(args[i])), *args[i + 1 :], **params)
+                total = term if total is None else total + term
+        return total
+
+    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        terms, out = params["subscripts"].split("->")
+        inputs = terms.split(",")
+        mine = inputs[i]
+        others = [t for k, t in enumerate(inputs) if k != i]
+        found = "".join(c for c in mine if c in out or any(c in t for t in others))
+        rest = [a for k, a in enumerate(args) if k != i]
+        x_bar = apply(
+            self, np.broadcast_to(z_bar, shape_of(z)), *rest, subscripts=",".join([out, *others]) + "->" + found
+        )
+        if found == mine:
+            return x_bar
+        sizes = dict(zip(mine, shape_of(args[i]), strict=True))
+        return np.broadcast_to(np.reshape(x_bar, tuple(sizes[c] if c in found else 1 for c in mine)), shape_of(args[i]))
+
+
+class SolveTriangular(Op):
+    """z with a z = b for triangular a; batches lead, b is (..., n, k)."""
+
+    name = "solve_triangular"
+    smooth = (0, 1)
+
+    def evaluate(self, a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
+        from scipy.linalg import solve_triangular
+
+        a, b = np.asarray(a), np.asarray(b)
+        if a.ndim == 2 and b.ndim == 2:
+            if not b.size:
+                return np.zeros(b.shape)
+            return solve_triangular(a, b, lower=lower, trans=int(transpose), check_finite=False)
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a = np.broadcast_to(a, lead + a.shape[-2:]).reshape((-1, *a.shape[-2:]))
+        b = np.broadcast_to(b, lead + b.shape[-2:]).reshape((-1, *b.shape[-2:]))
+        pairs = zip(a, b, strict=True)
+        out = [solve_triangular(p, q, lower=lower, trans=int(transpose), check_finite=False) for p, q in pairs]
+        return np.reshape(np.stack(out) if out else np.zeros(b.shape), lead + b.shape[-2:])
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
+        a, b = shape_of(args[0]), shape_of(args[1])
+        if a[-1] != a[-2] or a[-1] != b[-2]:
+            raise ShapeError(f"{user_line()}: solve_triangular got shapes {a} and {b}.")
+        dtype = np.result_type(dtype_of(args[0]), dtype_of(args[1]))
+        return (*np.broadcast_shapes(a[:-2], b[:-2]), *b[-2:]), dtype
+
+    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
+        a_dot, b_dot = dots
+        right = 0.0 if b_dot is None else np.broadcast_to(b_dot, shape_of(args[1]))
+        if a_dot is not None:
+            t = self._triangle(np.broadcast_to(a_dot, shape_of(args[0])), params["lower"])
+            right = right - np.matmul(np.swapaxes(t, -1, -2) if params["transpose"] else t, z)
+        return apply(self, args[0], right, **params)
+
+    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        z_bar = np.broadcast_to(z_bar, shape_of(z))
+        b_bar = apply(self, args[0], z_bar, lower=params["lower"], transpose=not params["transpose"])
+        if i == 1:
+            return unbroadcast(b_bar, shape_of(b_bar), shape_of(args[1]))
+        left, right = (z, b_bar) if params["transpose"] else (b_bar, z)
+        a_bar = -self._triangle(np.matmul(left, np.swapaxes(right, -1, -2)), params["lower"])
+        return unbroadcast(a_bar, shape_of(a_bar), shape_of(args[0]))
+
+    @staticmethod
+    def _triangle(x: Array, lower: bool) -> Array:
+        return np.tril(x) if lower else np.triu(x)
+
+
+MATMUL = Matmul()
+EINSUM = Einsum()
+SOLVE_TRIANGULAR = SolveTriangular()
+
+
+def matmul(x: Array, y: Array) -> Array:
+    """np.matmul with its one-dimensional cases."""
+    a, b = len(shape_of(x)), len(shape_of(y))
+    if a == 0 or b == 0:
+        raise ShapeError(f"{user_line()}: matmul got a scalar; use * instead.")
+    if a >= 2 and b >= 2:
+        return apply(MATMUL, x, y)
+    if shape_of(x)[-1] != shape_of(y)[-2 if b > 1 else 0]:
+        raise ShapeError(
+            f"{user_line()}: matmul got shapes {shape_of(x)} and {shape_of(y)}, whose inner sizes differ."
+        )
+    if a == 1 and b == 1:
+        return np.sum(x * y)
+    if a == 1:
+        z = apply(MATMUL, np.reshape(x, (1, -1)), y)
+        return np.reshape(z, shape_of(z)[:-2] + shape_of(z)[-1:])
+    z = apply(MATMUL, x, np.reshape(y, (-1, 1)))
+    return np.reshape(z, shape_of(z)[:-1])

@@ -1,0 +1,8 @@
+"""Sampling: Hamiltonian Monte Carlo for models and plain functions."""
+
+from probdiff.sampling.draws import Draws
+from probdiff.sampling.hmc import HMC
+from probdiff.sampling.run import sample
+from probdiff.sampling.target import Target
+
+__all__ = ["HMC", "Draws", "Target", "sample"]

@@ -1,0 +1,202 @@
+"""Warm-up: step size by dual averaging, diagonal metric in growing windows, trajectory length by the widest direction.
+
+Windows and constants are those of the Stan reference manual; dual averaging is Hoffman & Gelman 2014.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, isfinite, log, pi, sqrt
+
+import numpy as np
+
+from probdiff.sampling.kernel import Kernel, LogDensity, Settings, State, Vector, settings
+
+EPS_MIN, EPS_MAX = 1e-12, 1e12
+MASS_MIN, MASS_MAX = 1e-20, 1e20
+MAX_DOUBLINGS = 50
+EARLY_STEPS = 64
+"""Before the first metric a trajectory has at most about this many steps: its length means nothing yet."""
+SPECTRUM_NUMBERS = 4_000_000
+"""Most numbers (32 MB) kept per chain to measure the widest direction."""
+
+
+class DualAveraging:
+    """Nesterov's dual averaging of log eps, so that mean acceptance goes to `target`.
+
+    H_t = (1 - 1/(t + t0)) H_{t-1} + (target - a_t)/(t + t0);  log eps_t = mu - sqrt(t)/gamma H_t
+    """
+
+    def __init__(self, eps: float, target: float, gamma: float = 0.05, t0: float = 10.0, kappa: float = 0.75) -> None:
+        self.target, self.gamma, self.t0, self.kappa = target, gamma, t0, kappa
+        self.mu = log(10 * eps)
+        self.t, self.h, self.log_mean = 0, 0.0, log(eps)
+
+    def update(self, accept: float) -> float:
+        """The next step size to try, after a transition with this acceptance."""
+        self.t += 1
+        weight = 1 / (self.t + self.t0)
+        self.h = (1 - weight) * self.h + weight * (self.target - accept)
+        log_eps = self.mu - sqrt(self.t) / self.gamma * self.h
+        log_eps = min(max(log_eps, log(EPS_MIN)), log(EPS_MAX))
+        fade = self.t**-self.kappa
+        self.log_mean = fade * log_eps + (1 - fade) * self.log_mean
+        return exp(log_eps)
+
+    @property
+    def mean(self) -> float:
+        """The averaged step size, for the draws."""
+        return exp(self.log_mean)
+
+
+class Welford:
+    """Running mean and variance of vectors (Welford 1962)."""
+
+    def __init__(self, dim: int) -> None:
+        self.n, self.mean, self.m2 = 0, np.zeros(dim), np.zeros(dim)
+
+    def add(self, x: Vector) -> None:
+        self.n += 1
+        delta = x - self.mean
+        self.mean += delta / self.n
+        self.m2 += delta * (x - self.mean)
+
+    def variance(self) -> Vector:
+        return self.m2 / max(self.n - 1, 1)
+
+
+def window_ends(tune: int) -> list[int]:
+    """Iterations after which the metric is renewed: 75 first, windows of 25 * 2^k, 50 last for the step size alone.
+
+    Below 150 iterations the three parts are 15 %, 75 % and 10 %; below 20 only the step size is tuned.
+    """
+    if tune < 20:
+        return []
+    first, size, last = (75, 25, 50) if tune >= 150 else (int(0.15 * tune), int(0.75 * tune), int(0.1 * tune))
+    ends, stop = [first], tune - last
+    while ends[-1] < stop:
+        end = ends[-1] + size
+        size *= 2
+        ends.append(stop if end + size > stop else end)
+    return ends
+
+
+def first_step_size(
+    rng: np.random.Generator, logdensity: LogDensity, kernel: Kernel, state: State, inv_mass: Vector, eps: float
+) -> float:
+    """Double or halve `eps`, at most 50 times, until one leapfrog step crosses an acceptance of 0.8.
+
+    A step that lands where there is no finite energy counts as refused, so the search goes to smaller steps and ends.
+    """
+    z = rng.standard_normal(len(inv_mass))
+    sd = np.sqrt(inv_mass)
+    p = z / sd
+    energy = 0.5 * float(z @ z) - state.logp
+
+    def good(eps: float) -> bool:
+        half = p + 0.5 * eps * state.grad
+        logp, grad = logdensity(state.q + eps * inv_mass * half)
+        v = sd * (half + 0.5 * eps * grad)
+        error = 0.5 * float(v @ v) - float(logp) - energy
+        return isfinite(error) and error < -log(0.8)
+
+    upwards = good(eps)
+    for _ in range(MAX_DOUBLINGS):
+        following = eps * (2.0 if upwards else 0.5)
+        if not EPS_MIN <= following <= EPS_MAX:
+            break
+        if good(following) != upwards:
+            return eps if upwards else following
+        eps = following
+    return eps
+
+
+def widest(x: Vector) -> float:
+    """The largest eigenvalue of the covariance of the rows of `x`, columns scaled to variance near one; at least 1.
+
+    A sample of n rows in d dimensions shows (1 + sqrt(d/n))^2 where the truth is 1, with a spread that Johnstone (2001)
+    gives: up to two of it above, the answer is 1. From there the bias is taken off with the inverse of the
+    spiked-covariance limit (Baik & Silverstein 2006): with g = d/n and b = l + 1 - g, (b + sqrt(b^2 - 4 l)) / 2.
+    Rows whose neighbours are at an angle of cosine r count as n (1 - r^2) / (1 + r^2), the variance of products of two
+    series with autocorrelation r; r^2 is averaged, less the 1/d of independent rows, for jitter gives r both signs.
+    """
+    n, d = x.shape
+    if n < 10 or not np.all(np.isfinite(x)):
+        return 1.0
+    x = x - x.mean(axis=0)
+    gram = (x @ x.T if n < d else x.T @ x) / n
+    top = float(np.linalg.eigvalsh(gram)[-1])
+    norm = np.linalg.norm(x, axis=1)
+    cosine = np.sum(x[1:] * x[:-1], axis=1) / np.maximum(norm[1:] * norm[:-1], 1e-300)
+    r2 = max(0.0, float(np.mean(cosine**2)) - 1 / d)
+    n = max(1, round(n * (1 - r2) / (1 + r2)))
+    g: float = d / n
+    spread = (sqrt(n) + sqrt(d)) * (1 / sqrt(n) + 1 / sqrt(d)) ** (1 / 3) / n
+    if not isfinite(top) or top <= (1 + sqrt(g)) ** 2 + 2 * spread:
+        return 1.0
+    b: float = top + 1 - g
+    return max(1.0, 0.5 * (b + sqrt(max(b * b - 4 * top, 0.0))))
+
+
+class Warmup:
+    """The adaptation of one chain; `settings` is what the next transition uses."""
+
+    def __init__(
+        self, rng: np.random.Generator, logdensity: LogDensity, kernel: Kernel, state: State, tune: int
+    ) -> None:
+        self.rng, self.logdensity, self.kernel, self.tune = rng, logdensity, kernel, tune
+        dim = len(state.q)
+        self.ends = window_ends(tune)
+        self.window = 0
+        self.stride = max(1, -(-tune * dim // SPECTRUM_NUMBERS))
+        self.path = pi / 2 if kernel.path_length is None else kernel.path_length
+        self.inv_mass = np.ones(dim)
+        eps = kernel.step_size
+        if eps is None:
+            eps = first_step_size(rng, logdensity, kernel, state, self.inv_mass, 0.1)
+        self.averaging = DualAveraging(eps, kernel.target_accept)
+        self.settings = self._settings(eps)
+        self._clear(dim)
+
+    def update(self, i: int, state: State, accept: float) -> None:
+        """Learn from warm-up iteration `i`, counted from 0."""
+        eps = self.averaging.update(accept)
+        self.settings = self.settings._replace(eps=eps) if self.window else self._settings(eps)
+        if self.window < len(self.ends):
+            # The first third of the first window is the way in from the starting point.
+            if self.window or 3 * i >= self.ends[0]:
+                self.q_moments.add(state.q)
+                self.grad_moments.add(state.grad)
+                if i % self.stride == 0:
+                    self.rows.append(state.q)
+            if i + 1 == self.ends[self.window]:
+                self._renew(state)
+        if i + 1 == self.tune:
+            self.settings = self._settings(self.averaging.mean)
+
+    def _renew(self, state: State) -> None:
+        """Metric: variances of the window, held by 5 pseudo-draws of sqrt(var q / var grad).
+
+        The ratio is the variance of a Gaussian however little of it has been seen; the first window uses it alone.
+        """
+        n = self.q_moments.n
+        var, var_grad = self.q_moments.variance(), self.grad_moments.variance()
+        ratio = np.where(var_grad > 0, np.sqrt(var / np.where(var_grad > 0, var_grad, 1.0)), var)
+        weight = 0.0 if self.window == 0 else n / (n + 5)
+        mixed = weight * var + (1 - weight) * ratio
+        usable = np.isfinite(mixed) & (mixed > 0)
+        self.inv_mass = np.clip(np.where(usable, mixed, self.inv_mass), MASS_MIN, MASS_MAX)
+        if self.kernel.path_length is None and self.window:
+            self.path = pi / 2 * sqrt(widest(np.array(self.rows) / np.sqrt(self.inv_mass)))
+        self.window += 1
+        eps = first_step_size(self.rng, self.logdensity, self.kernel, state, self.inv_mass, 0.5)
+        self.averaging = DualAveraging(eps, self.kernel.target_accept)
+        self.settings = self._settings(eps)
+        self._clear(len(state.q))
+
+    def _settings(self, eps: float) -> Settings:
+        early = EARLY_STEPS * eps if self.kernel.path_length is None and self.window < 1 and self.ends else inf
+        return settings(eps, self.inv_mass, min(self.path, early))
+
+    def _clear(self, dim: int) -> None:
+        self.q_moments, self.grad_moments = Welford(dim), Welford(dim)
+        self.rows: list[Vector] = []

@@ -1,0 +1,42 @@
+"""Special functions that SciPy has but whose SciPy versions do not dispatch on traced arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from probdiff.ops import protocol
+from probdiff.ops.special import polygamma
+from probdiff.tree import Array
+
+
+def logsumexp(a: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    """log(sum(exp(a))) over axis, without overflow; -inf for an empty sum."""
+    with np.errstate(divide="ignore"):
+        return protocol.logsumexp(a if hasattr(a, "shape") else protocol.array(a), axis, keepdims)
+
+
+def log_softmax(x: Array, axis: Any = None) -> Array:
+    """x - logsumexp(x)"""
+    return x - logsumexp(x, axis, keepdims=True)
+
+
+def softmax(x: Array, axis: Any = None) -> Array:
+    """exp(x) / sum(exp(x))"""
+    return np.exp(log_softmax(x, axis))
+
+
+def softplus(x: Array) -> Array:
+    """log(1 + exp(x)), without overflow."""
+    return np.logaddexp(0.0, x)
+
+
+def log1mexp(x: Array) -> Array:
+    """log(1 - exp(x)) for x <= 0, accurate at both ends (Maechler 2012)."""
+    near = x > -0.6931471805599453
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(near, np.log(0.0 - np.expm1(x)), np.log1p(-np.exp(x)))
+
+
+__all__ = ["log1mexp", "log_softmax", "logsumexp", "polygamma", "softmax", "softplus"]

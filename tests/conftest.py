@@ -1,0 +1,20 @@
+"""What every test run needs: one copy of every class, and no window system. Warnings are errors by pyproject.toml."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+MAPPED = ("distributions", "models", "benchmarks")  # folders at the top that are installed under probdiff
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_copy_of_every_class() -> Iterator[None]:
+    """With the repository root on sys.path, `import distributions` would load every class a second time."""
+    yield
+    assert [name for name in sys.modules if name.split(".")[0] in MAPPED] == []

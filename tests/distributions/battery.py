@@ -1,0 +1,363 @@
+"""The battery: what every univariate family must pass, fed with data only.
+
+A family's test is a `Case`: parameters, outside values, invalid arguments and a naive density. Each check is a function of a case,
+and `battery` makes one test of each; test_battery.py plants faults to see the checks catch them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from probdiff import gradient
+from probdiff.distributions import functions
+from probdiff.errors import ParameterError
+from probdiff.tree import flatten, unflatten
+
+REFERENCE = Path(__file__).parent.parent / "reference" / "distributions"
+UNIVARIATE = json.loads((REFERENCE / "univariate.json").read_text())["rows"]
+EXTREME = json.loads((REFERENCE / "extreme.json").read_text())
+EPS = 2.2e-16
+MOMENTS = ("mean", "var", "skewness", "kurtosis", "entropy", "mode", "median")
+
+
+@dataclass(frozen=True)
+class Case:
+    """The data of a family.
+
+    settings   typical parameters, as keywords, with finite moments where the family has any
+    invalid    per parameter: the rule in words, and values that break it
+    naive      the density as a textbook has it, for mpmath: naive(x, **setting)
+    outside    values outside the support of every setting
+    reference  the family's name in univariate.json, with the names of its parameters as ours
+    extreme    names in extreme.json, each with the names of its parameters as ours
+    accuracy   bound of the error measure of extreme.json for values: a backward stable formula stays within a few tens
+    slope_accuracy  the same for derivatives, which cancel where a log-density is flat in a parameter
+    """
+
+    family: Any
+    settings: list[dict[str, Any]]
+    invalid: dict[str, tuple[str, list[Any]]]
+    naive: Callable[..., Any]
+    outside: list[float] = field(default_factory=list)
+    reference: tuple[str, dict[str, str]] | None = None
+    extreme: dict[str, dict[str, str]] = field(default_factory=dict)
+    accuracy: float = 100.0
+    slope_accuracy: float = 1e4
+
+    def members(self) -> list[Any]:
+        return [self.family(**setting) for setting in self.settings]
+
+
+def inner(d: Any) -> np.ndarray:
+    """A few points of the bulk and both tails."""
+    points = d.quantile(np.array([0.003, 0.2, 0.45, 0.8, 0.996]))
+    return np.unique(points)
+
+
+# Values from outside.
+
+
+def check_reference(case: Case) -> None:
+    """Densities, distribution functions, quantiles and moments that R computed, printed with 15 digits."""
+    name, names = case.reference or ("", {})
+    rows = [row for row in UNIVARIATE if row["dist"] == name]
+    assert rows or case.reference is None
+    for row in rows:
+        d = case.family(**{names.get(k, k): float(v) for k, v in row["params"].items()})
+        for x, pdf, logpdf, cdf in np.array(row["points"], dtype=float):
+            # x itself is rounded to 15 digits: 1e-12 leaves room for a condition number of a hundred.
+            assert d.pdf(x) == pytest.approx(pdf, rel=1e-12), (row["expr"], "pdf", x)
+            assert d.logpdf(x) == pytest.approx(logpdf, rel=1e-12, abs=1e-12), (row["expr"], "logpdf", x)
+            assert d.cdf(x) == pytest.approx(cdf, rel=1e-12, abs=1e-14), (row["expr"], "cdf", x)
+        for p, x in np.array(row["quantiles"], dtype=float):
+            assert d.quantile(p) == pytest.approx(x, rel=1e-11, abs=1e-14), (row["expr"], "quantile", p)
+        for moment in set(MOMENTS) & set(row["properties"]):
+            expected = float(row["properties"][moment])
+            if math.isfinite(expected) and given(d, moment):
+                got = getattr(d, moment)()
+                assert got == pytest.approx(expected, rel=1e-11, abs=1e-12), (row["expr"], moment)
+
+
+def check_extreme(case: Case) -> None:
+    """Log-densities of mpmath, at extreme arguments; and the limits at the edges of the support and of the parameters."""
+    for name, names in case.extreme.items():
+        for row in EXTREME[name]["points"]:
+            d, x = member(case, names, row)
+            error = measure(d.logpdf(x), row["logpdf"], row["cond"]["logpdf"])
+            assert error <= case.accuracy, (name, row["params"], x, d.logpdf(x), row["logpdf"], error)
+        for row in EXTREME[name]["edges"]:
+            d, x = member(case, names, row)
+            assert d.logpdf(x) == pytest.approx(float(row["logpdf"]), rel=1e-13), (name, row)
+
+
+def check_extreme_slopes(case: Case) -> None:
+    """Derivatives of the log-density, in x and in every parameter, of mpmath."""
+    for name, names in case.extreme.items():
+        for row in EXTREME[name]["points"]:
+            d, x = member(case, names, row)
+            parameters = d.parameters()
+            inputs = {names.get(k, k): k for k in row["params"]}
+            if not set(parameters) <= set(inputs):
+                continue  # another parameterisation: its own derivatives are those of the fields it computes
+
+            def logpdf(x: Any, *values: Any, keys: Any = tuple(parameters)) -> Any:
+                return case.family(**dict(zip(keys, values, strict=True))).logpdf(x)
+
+            x_bar, *bars = gradient(logpdf, float(x), *parameters.values())
+            if "dlogpdf_dx" in row:
+                error = measure(x_bar, row["dlogpdf_dx"], row["cond"]["dx"])
+                assert error <= case.slope_accuracy, (name, row["params"], x, "x", x_bar, row["dlogpdf_dx"], error)
+            for key, bar in zip(parameters, bars, strict=True):
+                theirs = inputs[key]
+                if theirs in row["dlogpdf_dparams"]:
+                    expected = row["dlogpdf_dparams"][theirs]
+                    error = measure(bar, expected, row["cond"]["dparams"][theirs])
+                    assert error <= case.slope_accuracy, (name, row["params"], x, key, bar, expected, error)
+
+
+def member(case: Case, names: dict[str, str], row: dict[str, Any]) -> tuple[Any, float]:
+    """The distribution and the point of a row of extreme.json."""
+    return case.family(**{names.get(k, k): v for k, v in row["params"].items()}), float(row["x"])
+
+
+def measure(got: Any, expected: str, cond: Any) -> float:
+    """The error in roundings of a backward stable formula; 0 where both overflow or underflow alike."""
+    expected_float = float(expected)
+    if got == expected_float:
+        return 0.0
+    # The smallest normal number keeps values near underflow from a division by zero.
+    return abs(float(got) - expected_float) / (EPS * (abs(expected_float) + float(cond)) + 2.3e-308)
+
+
+def check_naive(case: Case) -> None:
+    """The density as a textbook has it, in 50 digits."""
+    for setting, d in zip(case.settings, case.members(), strict=True):
+        for x in inner(d):
+            with mp.workdps(50):
+                exact = {k: mp.mpf(v) for k, v in setting.items()}
+                expected = float(mp.log(case.naive(mp.mpf(float(x)), **exact)))
+            assert d.logpdf(x) == pytest.approx(expected, rel=1e-12, abs=1e-13), (d, x)
+
+
+# Laws.
+
+
+def check_normalisation(case: Case) -> None:
+    """The density integrates (or adds up) to the distribution function, and that goes from 0 to 1."""
+    for d in case.members():
+        assert d.cdf(-math.inf) == 0 and d.cdf(math.inf) == 1
+        if d.support.discrete:
+            k = np.arange(0.0, d.quantile(1 - 1e-14) + 1)
+            np.testing.assert_allclose(np.cumsum(d.pdf(k)), d.cdf(k), rtol=1e-11, atol=1e-13)
+            assert np.sum(d.pdf(k)) == pytest.approx(1, abs=1e-11)
+        else:
+            knots = d.quantile(np.array([0.001, 0.1, 0.5, 0.9, 0.999]))
+            for low, high in zip(knots[:-1], knots[1:], strict=True):
+                total, _ = quad(d.pdf, low, high, epsabs=1e-12, epsrel=1e-10, limit=200)
+                assert total == pytest.approx(d.cdf(high) - d.cdf(low), abs=1e-9), (d, low, high)
+
+
+def check_tails(case: Case) -> None:
+    """The four forms of the distribution function agree."""
+    for d in case.members():
+        x = inner(d)
+        np.testing.assert_allclose(d.cdf(x) + d.ccdf(x), 1.0, rtol=1e-13)
+        np.testing.assert_allclose(np.exp(d.logcdf(x)), d.cdf(x), rtol=1e-12)
+        np.testing.assert_allclose(np.exp(d.logccdf(x)), d.ccdf(x), rtol=1e-12)
+
+
+def check_quantiles(case: Case) -> None:
+    """Quantile and distribution function are inverses."""
+    p = np.array([1e-8, 0.01, 0.3, 0.5, 0.7, 0.99])
+    for d in case.members():
+        if d.support.discrete:
+            k = np.unique(d.quantile(p))
+            np.testing.assert_array_equal(d.quantile(d.cdf(k)), k)
+        else:
+            for inverse, tail in ((d.quantile, d.cdf), (d.cquantile, d.ccdf)):
+                x = inverse(p)
+                # The numerical inverses stop near 1e-12, and x itself is rounded.
+                assert np.all(abs(tail(x) - p) <= 1e-10 * p + 4 * EPS * abs(x) * d.pdf(x)), (d, x)
+        assert np.all(np.isnan(d.quantile(np.array([-0.1, 1.1, math.nan]))))
+        assert d.median() == d.quantile(0.5)
+
+
+def check_moments(case: Case) -> None:
+    """Moments are the integrals (or sums) that define them."""
+    for d in case.members():
+        if not given(d, "mean") or not np.isfinite(d.mean()):
+            continue
+        mean, std = d.mean(), d.std()
+        integrands: dict[str, Callable[[Any], Any]] = {
+            "mean": lambda x: x,
+            "var": lambda x, m=mean: (x - m) ** 2,
+            "skewness": lambda x, m=mean, s=std: ((x - m) / s) ** 3,
+            "kurtosis": lambda x, m=mean, s=std: ((x - m) / s) ** 4,
+            "entropy": lambda x, d=d: np.where(d.pdf(x) > 0, -d.logpdf(x), 0.0),
+        }
+        for name, g in integrands.items():
+            if given(d, name) and np.isfinite(getattr(d, name)()):
+                got = getattr(d, name)() + (3 if name == "kurtosis" else 0)
+                # Quadrature to infinity is good to about nine digits.
+                assert expectation(d, g) == pytest.approx(got, rel=1e-7, abs=1e-8), (d, name)
+
+
+def expectation(d: Any, g: Callable[[Any], Any]) -> float:
+    """E[g(X)]."""
+    if d.support.discrete:
+        k = np.arange(0.0, d.cquantile(1e-15) * 2 + 20)
+        return float(np.sum(np.where(d.pdf(k) > 0, g(k) * d.pdf(k), 0.0)))
+    knots = [d.support.lower, *d.quantile(np.array([0.01, 0.5, 0.99])), d.support.upper]
+    pieces = zip(knots[:-1], knots[1:], strict=True)
+    return sum(quad(lambda x: g(x) * d.pdf(x), a, b, epsabs=1e-12, epsrel=1e-10, limit=200)[0] for a, b in pieces)
+
+
+def check_sampler(case: Case) -> None:
+    """Draws follow the distribution function (Kolmogorov–Smirnov)."""
+    count = 4000
+    for d in case.members():
+        drawn = np.sort(d.rand(count, rng=np.random.default_rng(20)))
+        values, first = np.unique(drawn, return_index=True)
+        last = np.append(first[1:], count)
+        # Just below a value the empirical distribution is first / count; of a discrete law only the upper side is tested.
+        distance = np.max(abs(last / count - d.cdf(values)))
+        if not d.support.discrete:
+            distance = max(distance, np.max(abs(first / count - d.cdf(values))))
+        # 2 exp(-2 t²) = 1e-6 at t = 2.69: the rate of false alarms.
+        assert math.sqrt(count) * distance < 2.69, (d, distance)
+
+
+# Edges and containers.
+
+
+def check_outside(case: Case) -> None:
+    """Outside the support the log-density is -inf, without a warning, and the distribution function 0 or 1."""
+    for d in case.members():
+        x = np.array([*case.outside, math.nan, math.inf, -math.inf])
+        np.testing.assert_array_equal(d.logpdf(x), -math.inf)
+        np.testing.assert_array_equal(d.pdf(x), 0.0)
+        if d.support.discrete:
+            assert d.logpdf(0.5) == -math.inf
+        else:
+            below = np.array([v for v in case.outside if v < np.min(d.support.lower)])
+            above = np.array([v for v in case.outside if v > np.max(d.support.upper)])
+            np.testing.assert_array_equal(d.cdf(below), 0.0)
+            np.testing.assert_array_equal(d.ccdf(above), 0.0)
+
+
+def check_invalid(case: Case) -> None:
+    """Each invalid parameter is refused, in words that name it, the rule and the value; `check=False` lets it pass."""
+    setting = case.settings[0]
+    for name, (rule, values) in case.invalid.items():
+        for value in values:
+            rest = {k: v for k, v in setting.items() if k != name}
+            if name in case.family.exclusive:
+                rest = {k: v for k, v in rest.items() if k not in case.family.exclusive}
+            text = f"^{case.family.__name__}.{name} must be {re.escape(rule)}, got {re.escape(repr(value))}$"
+            with pytest.raises(ParameterError, match=text):
+                case.family(**rest, **{name: value})
+            case.family(**rest, **{name: value}, check=False)
+
+
+def check_dtypes(case: Case) -> None:
+    """Single precision stays; integers of any width and lists count as double; empty arrays keep their shape."""
+    for setting, d in zip(case.settings, case.members(), strict=True):
+        x = inner(d)
+        single = case.family(**{k: np.float32(v) if isinstance(v, float) else v for k, v in setting.items()})
+        got = single.logpdf(x.astype(np.float32))
+        assert got.dtype == np.float32
+        # 24 bits, of which a difference of log-gammas or the rounding of x may lose some.
+        np.testing.assert_allclose(got, d.logpdf(x.astype(np.float32).astype(float)), rtol=2e-4, atol=2e-4)
+        expected = d.logpdf(np.array([0.0, 1.0]))
+        assert expected.dtype == np.float64
+        for kind in (bool, np.uint8, np.int8, np.int32, np.int64, np.float16):
+            np.testing.assert_array_equal(d.logpdf(np.array([0, 1], dtype=kind)), expected)
+        np.testing.assert_array_equal(d.logpdf([0, 1]), expected)
+        assert d.logpdf(np.zeros((0, 3))).shape == (0, 3)
+        assert np.ndim(d.logpdf(1)) == 0
+
+
+def check_container(case: Case) -> None:
+    """A family is a value: flattened and rebuilt, pickled, compared and printed; methods are functions too."""
+    for setting, d in zip(case.settings, case.members(), strict=True):
+        leaves, spec = flatten(d)
+        assert unflatten(spec, leaves) == d == pickle.loads(pickle.dumps(d))
+        assert hash(unflatten(spec, leaves)) == hash(d)
+        assert repr(d) == f"{case.family.__name__}({', '.join(f'{k}={v!r}' for k, v in setting.items())})"
+        x = inner(d)
+        np.testing.assert_array_equal(functions.logpdf(d, x), d.logpdf(x))
+        batch = case.family(**{k: np.full((2, 1), v) for k, v in setting.items()})
+        assert batch.batch_shape == (2, 1) and batch != d
+        # A vectorised loop and a scalar call may round differently.
+        np.testing.assert_allclose(batch.logpdf(x), np.broadcast_to(d.logpdf(x), (2, x.size)), rtol=1e-13, atol=1e-14)
+        assert batch.rand((3,), rng=np.random.default_rng(0)).shape == (3, 2, 1)
+        assert np.shape(batch.var()) == ((2, 1) if given(d, "var") else ())
+
+
+# Derivatives.
+
+
+def check_gradient(case: Case) -> None:
+    """Gradients of the log-density in x and every parameter are central differences."""
+    for setting, d in zip(case.settings, case.members(), strict=True):
+        real = [k for k, v in setting.items() if isinstance(v, float)]
+        for x in inner(d):
+
+            def logpdf(x: Any, *values: Any, setting: Any = setting, real: Any = real) -> Any:
+                return case.family(**{**setting, **dict(zip(real, values, strict=True))}).logpdf(x)
+
+            at = [float(x), *(setting[k] for k in real)]
+            bars = gradient(logpdf, *at)
+            for i in range(1 if d.support.discrete else 0, len(at)):
+                # A step of eps^(1/3) loses five digits to truncation and rounding.
+                h = 6e-6 * max(abs(at[i]), 1e-2)
+                up, down = (logpdf(*at[:i], at[i] + s, *at[i + 1 :]) for s in (h, -h))
+                assert bars[i] == pytest.approx((up - down) / (2 * h), rel=1e-6, abs=1e-6), (d, x, i)
+
+
+def check_gradient_outside(case: Case) -> None:
+    """Outside the support every derivative is zero, and for invalid traced parameters too; none is NaN."""
+    for setting, d in zip(case.settings, case.members(), strict=True):
+        real = [k for k, v in setting.items() if isinstance(v, float)]
+
+        def logpdf(x: Any, *values: Any, setting: Any = setting, real: Any = real) -> Any:
+            return case.family(**{**setting, **dict(zip(real, values, strict=True))}).logpdf(x)
+
+        for x in [*case.outside, math.nan]:
+            bars = gradient(logpdf, x, *(setting[k] for k in real))
+            assert bars == tuple(0.0 for _ in bars), (d, x)
+        bars = gradient(logpdf, float(inner(d)[0]), *(math.nan for _ in real))
+        assert bars == tuple(0.0 for _ in bars)
+
+
+def given(d: Any, moment: str) -> bool:
+    """Whether the family has the moment (the base refuses the others)."""
+    return moment == "median" or moment in type(d).__dict__
+
+
+CHECKS: dict[str, Callable[[Case], None]] = {
+    name.removeprefix("check_"): function for name, function in sorted(globals().items()) if name.startswith("check_")
+}
+
+
+def battery(family: Any, **data: Any) -> Any:
+    """One test per check, for the family and its data."""
+    case = Case(family, **data)
+
+    @pytest.mark.parametrize("check", list(CHECKS.values()), ids=list(CHECKS))
+    def test(check: Callable[[Case], None]) -> None:
+        check(case)
+
+    return test

@@ -1,0 +1,70 @@
+"""The battery catches planted faults: a wrong density, distribution function, moment, sampler, slope and guard."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from probdiff.distributions import Exponential, Normal
+from probdiff.distributions.base import Continuous
+from probdiff.distributions.support import Positive, nonnegative
+from tests.distributions.battery import CHECKS, Case
+
+HONEST = Case(
+    Exponential,
+    settings=[{"scale": 0.5}],
+    invalid={"scale": ("positive", [0.0])},
+    naive=lambda x, scale: mp.exp(-x / scale) / scale,
+    outside=[-1.0],
+    reference=("Exponential", {}),
+    extreme={"Exponential": {}},
+)
+
+
+def family(**methods: Any) -> Case:
+    """The honest case for an exponential distribution with some methods replaced."""
+    names = ("logpdf", "cdf", "logccdf", "quantile", "cquantile", "mean", "var", "skewness", "kurtosis", "entropy", "draw")
+    # Guarded methods are guarded again, which changes nothing.
+    body = {name: Exponential.__dict__[name] for name in names}
+    annotated = {"__annotations__": {"scale": Positive}, "scale": 1.0, "support": nonnegative, "__module__": __name__}
+    wrong = type(Continuous)("Exponential", (Continuous,), {**annotated, **body, **methods})
+    return replace(HONEST, family=wrong)
+
+
+def shifted(self: Any, x: Any) -> Any:
+    return -x / self.scale - np.log(self.scale) + 1e-6
+
+
+FAULTS = [
+    ("normalisation", family(logpdf=shifted)),
+    ("naive", family(logpdf=shifted)),
+    ("reference", family(logpdf=shifted)),
+    ("extreme", family(logpdf=shifted)),
+    ("moments", family(mean=lambda self: self.scale * 1.001)),
+    ("moments", family(kurtosis=lambda self: 3.0)),
+    ("moments", family(entropy=lambda self: np.log(self.scale))),
+    ("tails", family(logccdf=lambda self, x: -1.001 * x / self.scale)),
+    ("quantiles", family(quantile=lambda self, p: -self.scale * np.log1p(-p) * 1.001)),
+    ("sampler", family(draw=lambda self, shape, rng: 1.2 * self.scale * rng.standard_exponential(shape))),
+    ("dtypes", family(logpdf=lambda self, x: -x / self.scale - np.log(np.float64(self.scale)))),
+    ("invalid", replace(HONEST, invalid={"scale": ("positive", [1.0])})),
+    ("outside", replace(HONEST, outside=[1.0])),
+    ("naive", replace(HONEST, family=Normal, settings=[{"loc": 0.0, "scale": 1.0}], naive=lambda x, loc, scale: mp.npdf(x) * 1.001)),
+]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_honest_families_pass(name: str) -> None:
+    CHECKS[name](HONEST)
+    CHECKS[name](replace(family(), extreme={}, reference=None) if name == "container" else HONEST)
+
+
+@pytest.mark.parametrize(("name", "case"), FAULTS, ids=[f"{name}-{i}" for i, (name, _) in enumerate(FAULTS)])
+def test_planted_faults_are_caught(name: str, case: Case) -> None:
+    # A check says so by an assertion, or by `pytest.raises` that sees no error.
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        CHECKS[name](case)

@@ -1,0 +1,31 @@
+"""Every example of the documentation runs, page by page, and prints what the page says."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.code_blocks import Block, blocks, run_block
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(p for p in DOCS.glob("*.md") if any(b.language in ("python", "pycon") for b in blocks(p)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_examples(page: Path) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        run_block(block, page, names)
+
+
+def test_a_wrong_output_is_seen() -> None:
+    with pytest.raises(doctest.DocTestFailure):
+        run_block(Block("pycon", ">>> 1 + 1\n3\n", 1), DOCS / "index.md", {})
+
+
+def test_a_failing_example_is_seen() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_block(Block("python", "1 / 0\n", 1), DOCS / "index.md", {})
