@@ -107,14 +107,12 @@ def least_squares(powers, y, weights, fixed):
     return [*fixed, *mp.lu_solve(gram, mp.matrix([mp.fdot(a, rest) for a in weighted]))]
 
 
-# exp(r) = 1 + r + r**2 p(r)
-polynomial("EXP", lambda r: (mp.expm1(r) - r) / r**2, -2.002 * HALF_LOG2, 2.002 * HALF_LOG2, 11,
-           weight=lambda r: r**2 / mp.exp(r))
-polynomial("EXPM1", lambda r: (mp.expm1(r) - r) / r**2, -1.001 * HALF_LOG2, 1.001 * HALF_LOG2, 9,
+# exp(r) = 1 + r + r**2 p(r), relative to exp(r) - 1
+polynomial("EXP", lambda r: (mp.expm1(r) - r) / r**2, -1.001 * HALF_LOG2, 1.001 * HALF_LOG2, 9,
            weight=lambda r: r**2 / mp.expm1(r))
 # log((1 + s) / (1 - s)) = 2 s + s**3 p(s**2) = 2 s + s**3 (2 / 3 + s**2 q(s**2))
 polynomial("LOG", lambda w: (2 * mp.atanh(mp.sqrt(w)) / mp.sqrt(w) - 2) / w, 0, 0.02945, 6, weight=lambda w: w / 2)
-polynomial("LOG_TAIL", lambda w: ((2 * mp.atanh(mp.sqrt(w)) / mp.sqrt(w) - 2) / w - mp.mpf(2) / 3) / w, 0, 0.02945, 5,
+polynomial("LOG_TAIL", lambda w: ((2 * mp.atanh(mp.sqrt(w)) / mp.sqrt(w) - 2) / w - mp.mpf(2) / 3) / w, 0, 0.02945, 6,
            weight=lambda w: w**2 / 2)
 # (1 + f)**(1 / 3)
 polynomial("CBRT", lambda f: mp.cbrt(1 + f), mp.sqrt(0.5) - 1, mp.sqrt(2) - 1, 9)
@@ -131,14 +129,18 @@ polynomial("PSI_TAIL", lambda t: (mp.psi(0, 1 / mp.sqrt(t)) + mp.log(t) / 2 + mp
 # w**3 (psi'(w) - 1 / w - 1 / (2 w**2)) = p(1 / w**2)
 polynomial("TRIGAMMA_TAIL", lambda t: (mp.psi(1, 1 / mp.sqrt(t)) - mp.sqrt(t) - t / 2) / (t * mp.sqrt(t)), 0, 0.25, 16,
            weight=lambda t: t * mp.sqrt(t) / mp.psi(1, 1 / mp.sqrt(t)))
+# sinh(x) = x + x**3 p(x**2), tanh(x) = x + x**3 p(x**2)
+polynomial("SINH", lambda w: (mp.sinh(mp.sqrt(w)) / mp.sqrt(w) - 1) / w, 0, 1, 6, weight=lambda w: w)
+polynomial("TANH", lambda w: (mp.tanh(mp.sqrt(w)) / mp.sqrt(w) - 1) / w, 0, 0.3025, 9, weight=lambda w: w)
 # sin(r) = r + r**3 p(r**2),  cos(r) = 1 - r**2 / 2 + r**4 p(r**2)
 polynomial("SIN", lambda w: (mp.sin(mp.sqrt(w)) / mp.sqrt(w) - 1) / w, 0, 0.64, 5, weight=lambda w: w)
 polynomial("COS", lambda w: (mp.cos(mp.sqrt(w)) - 1 + w / 2) / w**2, 0, 0.64, 5, weight=lambda w: w**2)
 # arctan(t) = t + t**3 p(t**2),  arcsin(s) = s + s w p(w), w = s**2
 polynomial("ARCTAN", lambda w: (mp.atan(mp.sqrt(w)) / mp.sqrt(w) - 1) / w, 0, 0.1716, 9, weight=lambda w: w)
 polynomial("ARCSIN", lambda w: (mp.asin(mp.sqrt(w)) / mp.sqrt(w) - 1) / w, 0, 0.25, 11, weight=lambda w: w)
-# erf(x) = x p(x**2);  erfcx(x) = p((x - 3.75) / (x + 3.75)) / (1 + 2 x)
-polynomial("ERF", lambda w: mp.erf(mp.sqrt(w)) / mp.sqrt(w), 0, 1, 11)
+# erf(x) = x + x p(x**2);  erfcx(x) = p((x - 3.75) / (x + 3.75)) / (1 + 2 x)
+polynomial("ERF", lambda w: mp.erf(mp.sqrt(w)) / mp.sqrt(w) - 1, 0, 1, 11,
+           weight=lambda w: mp.sqrt(w) / mp.erf(mp.sqrt(w)))
 polynomial("ERFCX", lambda t: erfcx(3.75 * (1 + t) / (1 - t)) * (1 + 7.5 * (1 + t) / (1 - t)), -1, 1, 23)
 # normal quantile: q p(v), v = q**2 / (0.4 - q**2), q = p - 1/2;  r + p((r - 8) / (r + 8)), r = sqrt(-2 log p)
 polynomial("NDTRI", lambda v: normal_quantile_slope(mp.sqrt(0.4 * v / (1 + v))), 0, 0.1705 / (0.4 - 0.1705), 17)

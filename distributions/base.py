@@ -1,8 +1,8 @@
-"""The base of all distributions: a frozen dataclass of parameters, with everything that follows from a family's formulas.
+"""The base of all distributions: a frozen dataclass of parameters, with what follows from a family's formulas.
 
-A family writes formulas that hold inside its support; subclassing guards them. The guard converts `x` to floating point, keeps NumPy
-quiet where a formula runs outside its domain on purpose, and puts the value by definition wherever `x` or a traced parameter
-is outside: log-density -inf (with zero gradient), distribution function 0 or 1.
+A family writes formulas that hold inside its support; subclassing guards them. The guard converts `x` to floating
+point, keeps NumPy quiet where a formula runs outside its domain on purpose, and puts the value by definition wherever
+`x` or a traced parameter is outside: log-density -inf (with zero gradient), distribution function 0 or 1.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 class Distribution:
     """A container of parameters (its fields), registered as a node of a tree, with mathematics attached.
 
-    Subclass it with annotated fields (`loc: Real = 0.0`), a `support`, and `logpdf(self, x)`. `exclusive` names fields of which exactly
-    one is set, the others being None; `relation` says what `related()` tests. `check=False` skips the checks of concrete parameters.
+    Subclass it with annotated fields (`loc: Real = 0.0`), a `support`, and `logpdf(self, x)`. `exclusive` names fields
+    of which exactly one is set, the others being None; `relation` says what `related()` tests. `check=False` skips the
+    checks of concrete parameters.
     """
 
     support: Any
@@ -83,7 +84,7 @@ class Distribution:
 
     @staticmethod
     def _settle_precision(fields: dict[str, Any]) -> None:
-        """Python floats become NumPy's, which overflow to infinity where Python raises: of the others' precision if that is single."""
+        """Python floats become NumPy's, which overflow where Python raises; single ones beside single parameters."""
         weak = [name for name, value in fields.items() if type(value) is float]
         if weak:
             kinds = {getattr(value, "dtype", None) for value in fields.values()}
@@ -129,7 +130,7 @@ class Distribution:
         return {name: getattr(self, name) for name in self.domains if getattr(self, name) is not None}
 
     def valid(self) -> Array:
-        """Whether the traced parameters are inside their domains (the concrete ones have been checked); True if none is traced."""
+        """Whether the traced parameters are valid (the concrete ones have been checked); True if none is traced."""
         ok: Any = True
         traced = False
         for name, domain in self.domains.items():
@@ -176,7 +177,7 @@ class Distribution:
     # Densities. A family gives logpdf.
 
     def logpdf(self, x: Array) -> Array:
-        """The log-density or log-mass at `x`; -inf outside the support, at NaN, and for parameters outside their domain."""
+        """The log-density or log-mass at `x`; -inf outside the support, at NaN, and for invalid traced parameters."""
         raise self._unsupported("logpdf")
 
     def pdf(self, x: Array) -> Array:
@@ -215,7 +216,8 @@ class Distribution:
     def quantile(self, p: Array) -> Array:
         """The smallest x with P(X <= x) >= p."""
         if is_lifted(p) or any(is_lifted(value) for value in self.parameters().values()):
-            raise UnsupportedError(f"{type(self).__name__}.quantile has no closed form, and its search cannot be traced")
+            owner = type(self).__name__
+            raise UnsupportedError(f"{owner}.quantile has no closed form, and its search cannot be traced")
         search = discrete_quantile if self.support.discrete else continuous_quantile
         return search(self, np.asarray(p, dtype=float))
 
@@ -263,7 +265,8 @@ class Distribution:
         """Random values of shape size + batch_shape + event_shape."""
         if not isinstance(rng, np.random.Generator):
             owner, kind = type(self).__name__, type(rng).__name__
-            raise UnsupportedError(f"{owner}.rand: rng must be a Generator, got {kind}. Use numpy.random.default_rng(seed).")
+            fix = "Use numpy.random.default_rng(seed)."
+            raise UnsupportedError(f"{owner}.rand: rng must be a Generator, got {kind}. {fix}")
         lead = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         drawn = self.draw(lead + self.batch_shape, rng)
         return drawn if np.ndim(drawn) else np.asarray(drawn).item()
@@ -295,7 +298,7 @@ class Multivariate(Distribution, abstract=True):
 
 
 def floating(x: Array) -> Array:
-    """`x` in floating point: integers of any width and booleans become float64 before any arithmetic can wrap around."""
+    """`x` in floating point: integers of any width and booleans become float64 before arithmetic can wrap around."""
     if type(x) is float:
         return np.float64(x)
     if is_lifted(x):
@@ -323,7 +326,9 @@ def guarded_logpdf(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
 
 
 def guarded_tail(below: float, above: float) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
-    """A distribution function, or its log: `below` under the support, `above` from its upper end on; steps for discrete families."""
+    """A distribution function, or its log: `below` under the support, `above` from its upper end on; a step function
+    for discrete families.
+    """
 
     def guard(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         @functools.wraps(formula)

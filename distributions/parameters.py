@@ -1,7 +1,7 @@
 """Parameters: converted to floating point, checked against their domain, or computed from another parameterisation.
 
-A family declares each parameter once, `scale: Positive = 1.0`; what is here turns an argument of the constructor into the value
-of that field. Traced values pass untouched: whether they are valid is known only when they have numbers.
+A family declares each parameter once, `scale: Positive = 1.0`; what is here turns an argument of the constructor into
+the value of that field. Traced values pass untouched: whether they are valid is known only when they have numbers.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Alternative:
 
 
 def alternative(function: Callable[..., dict[str, Any]]) -> Alternative:
-    """Declare a parameterisation by keyword, in the body of a family: `def by_rate(rate: Positive)` returns the fields."""
+    """Declare a parameterisation by keyword, in a family's body: `def by_rate(rate: Positive)` returns the fields."""
     return Alternative(function)
 
 
 def parameter(owner: str, name: str, value: Any, domain: Support | None, check: bool = True) -> Any:
-    """The value of a field: a float, a floating-point array (an integer where the domain is discrete), or what was traced.
+    """The value of a field: a float or floating-point array (integers where the domain is discrete), or traced.
 
     Raises ParameterError, naming the first bad value and its place, unless `check` is False.
     """
@@ -71,7 +71,8 @@ def _numeric(owner: str, name: str, value: Any, domain: Support) -> Any:
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise ParameterError(f"{owner}.{name} must be {domain.rule}, got {value!r}")
-    if array.dtype.kind in "iub" or (domain.discrete and np.all(np.floor(array) == array) and np.all(np.isfinite(array))):
+    whole = array.dtype.kind in "iub" or (np.all(np.isfinite(array)) and np.all(np.floor(array) == array))
+    if array.dtype.kind in "iub" or (domain.discrete and whole):
         array = array.astype(np.int64 if domain.discrete else np.float64)
     elif array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)

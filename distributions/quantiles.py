@@ -12,8 +12,8 @@ __all__ = ["continuous_quantile", "discrete_quantile"]
 def continuous_quantile(distribution: Any, p: np.ndarray[Any, Any]) -> Any:
     """The x with P(X <= x) = p, to the last bits; NaN where p is no probability.
 
-    Brackets grow by doubling from the support's ends or from ±1; bisection then halves 200 times, enough for any exponent of
-    interest.
+    Brackets grow by doubling from the support's ends or from ±1; bisection then halves 200 times, enough for any
+    exponent of interest.
     """
     lower, upper, _, p = np.broadcast_arrays(*_bounds(distribution), p)
     low = np.where(np.isfinite(lower), lower, np.minimum(np.where(np.isfinite(upper), upper, 0.0) - 1.0, -1.0))
@@ -34,7 +34,7 @@ def continuous_quantile(distribution: Any, p: np.ndarray[Any, Any]) -> Any:
 
 
 def discrete_quantile(distribution: Any, p: np.ndarray[Any, Any]) -> Any:
-    """The smallest integer k with P(X <= k) >= p, the comparison being good to a few roundings; NaN where p is no probability."""
+    """The smallest integer k with P(X <= k) >= p, up to a few roundings; NaN where p is no probability."""
     lower, upper, _, p = np.broadcast_arrays(*_bounds(distribution), p)
     # Without this a cdf that comes out one rounding short of p sends quantile(cdf(k)) to k + 1.
     target = p * (1 - 64 * np.finfo(float).eps)

@@ -1,7 +1,8 @@
 """Building blocks of log-densities that neither cancel for large parameters nor overflow far out.
 
-The saddle-point forms follow C. Loader, Fast and Accurate Computation of Binomial Probabilities (2000): a log-mass is written
-with `deviance`, small near the mode, and `stirling_error`, small for large arguments, in place of large terms that cancel.
+The saddle-point forms follow C. Loader, Fast and Accurate Computation of Binomial Probabilities (2000): a log-mass is
+written with `deviance`, small near the mode, and `stirling_error`, small for large arguments, in place of large terms
+that cancel.
 """
 
 from __future__ import annotations
@@ -61,13 +62,14 @@ def gamma_log_kernel(a: Array, z: Array) -> Array:
 def log_beta(a: Array, b: Array) -> Array:
     """log [Γ(a) Γ(b) / Γ(a + b)], also where one argument is much larger than the other."""
     n = a + b
-    small, large = np.where(a < b, a, b), np.where(a < b, b, a)
+    small: Array = np.where(a < b, a, b)
+    large: Array = np.where(a < b, b, a)
     powers = small * np.log(small / n) + large * np.log1p(-small / n) - 0.5 * (np.log(small) + np.log1p(-small / n))
     return powers + stirling_error(a) + stirling_error(b) - stirling_error(n) + HALF_LOG_2PI
 
 
 def binomial_log_mass(k: Array, m: Array, p: Array, q: Array, log_p: Array, log_q: Array) -> Array:
-    """log [C(k + m, k) p^k q^m] for real k, m >= 0 and p + q = 1; the logs are asked for because p or q may round to 1."""
+    """log [C(k + m, k) p^k q^m] for real k, m >= 0 and p + q = 1; the logs are given because p or q may round to 1."""
     n = k + m
     choose = np.where((k == 0) | (m == 0), 0.0, -log_beta(k + 1, m + 1) - np.log(n + 1))
     direct = choose + np.where(k == 0, 0.0, k * log_p) + np.where(m == 0, 0.0, m * log_q)

@@ -1,7 +1,8 @@
 """Supports: the sets that values and parameters live in, with the words that an error uses for them.
 
-A support answers `contains(x)` with an array of booleans; NaN belongs to no support, and infinity only where its name says so. It is written with traceable
-operations, and its bounds may be traced themselves. Parameter domains and the supports of distributions are the same objects.
+A support answers `contains(x)` with an array of booleans; NaN belongs to no support, and infinity only where its name
+says so. It is written with traceable operations, and its bounds may be traced themselves. The domains of parameters and
+the supports of distributions are the same objects.
 """
 
 from __future__ import annotations
@@ -166,7 +167,8 @@ class PositiveDefinite(Support):
 
     def contains(self, x: Array) -> Array:
         # Symmetric up to rounding: a covariance that was computed as a product need not be so to the last bit.
-        symmetric = np.all(abs(x - np.swapaxes(x, -1, -2)) <= 1e-8 * np.max(abs(x), axis=(-2, -1), keepdims=True), axis=(-2, -1))
+        slack = 1e-8 * np.max(abs(x), axis=(-2, -1), keepdims=True)
+        symmetric = np.all(abs(x - np.swapaxes(x, -1, -2)) <= slack, axis=(-2, -1))
         return symmetric & np.all(np.linalg.eigvalsh(x) > 0, axis=-1)
 
 

@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--quick", action="store_true", help="small sizes, few repeats: a check more than a measurement")
     bench.add_argument("--out", type=Path, default=Path("probdiff-bench"), help="folder for the JSON and the plots")
     bench.add_argument("--peers", help="comma-separated packages to compare with (default: all that are installed)")
-    bench.add_argument("--readme", type=Path, help="write the tables into this file, between its bench markers")
+    bench.add_argument("--readme", type=Path, help="write tables between its bench markers, plots beside")
 
     commands.add_parser("doctor", help="say what is installed, which CPU features and which devices are used")
     return top
@@ -61,6 +61,9 @@ def bench(name: str, quick: bool, out: Path, peers: Sequence[str] | None, readme
         report.write_plot(out / f"{part.NAME}.png", part.TITLE, results, ours(part))
         if readme is not None:
             report.update_markers(readme, part.NAME, report.markdown(results, part.BASE, part.RATIOS))
+            figures = readme.parent / "docs" / "images"
+            figures.mkdir(parents=True, exist_ok=True)
+            report.write_plot(figures / f"{part.NAME}.png", part.TITLE, results, ours(part))
         print(f"wrote {out / part.NAME}.json and {out / part.NAME}.png")
     return status
 

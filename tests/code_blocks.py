@@ -37,7 +37,7 @@ def run_block(block: Block, page: Path, names: dict[str, Any]) -> None:
     if block.language == "python":
         exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
     elif block.language == "pycon":
-        flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+        flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
         test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line - 1)
         test.globs = names  # the parser copies; later blocks of the page see what this one defines
         doctest.DebugRunner(optionflags=flags).run(test, clear_globs=False)

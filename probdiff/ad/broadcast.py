@@ -244,6 +244,8 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
     kernel = kernel_for(inner, call, leaves, spec, mine)
     if kernel is None:
         return None
+    if any(type(x) is Variable and x.tape is tape for x in kernel.capture.lifted):
+        return _scalar_call(inner, inner, call, leaves, spec)  # f closes over this tape: reverse mode sees that too
     values, inputs = [], []
     for x in leaves:
         if type(x) is Variable and x.tape is tape:
@@ -253,8 +255,6 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
     inputs = [leaves[k] for k in mine]
     lifted = kernel.capture.lifted
     values += [x.value if type(x) is Variable and x.tape is tape else x for x in lifted]
-    if any(type(x) is Variable and x.tape is tape for x in lifted):
-        return None  # a closure over this tape: the general path differentiates it too
     out = kernel.run(values)
     count = kernel.count
     ys = _filled(out[:count], kernel.program, values)

@@ -61,6 +61,14 @@ class Dual(Lifted):
 def _elementwise(op: Any, values: list[Array], z: Array, duals: list[tuple[int, Partials]]) -> Partials:
     if op.name == "where":
         return _selected(op, values, duals)
+    if len(duals) == 1 and type(op.partials[duals[0][0]]) is float:
+        constant = op.partials[duals[0][0]]
+        return tuple(None if dot is None else chain(constant, dot) for dot in duals[0][1])
+    with np.errstate(all="ignore"):  # a derivative may be infinite where the value is not
+        return _chained(op, values, z, duals)
+
+
+def _chained(op: Any, values: list[Array], z: Array, duals: list[tuple[int, Partials]]) -> Partials:
     totals: list[Any] = [None] * len(duals[0][1])
     for i, partials in duals:
         derivative = None

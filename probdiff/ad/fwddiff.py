@@ -11,7 +11,7 @@ import numpy as np
 from probdiff.ad.dual import Dual, partial_of
 from probdiff.ad.reverse import Tape, Variable
 from probdiff.ad.thunk import Thunk
-from probdiff.ad.transforms import _lift, cotangents, innermost, project, record_many
+from probdiff.ad.transforms import _lift, cotangents, innermost, project, record_many, strong
 from probdiff.errors import ParameterError
 from probdiff.ops.dispatch import dtype_of, is_float, new_level, shape_of
 from probdiff.ops.elementwise import chain, unbroadcast
@@ -137,7 +137,7 @@ def evaluate(f: Callable[..., Any], leaves: list[Any], spec: Any, wrt: list[int]
                 unit[d] = 1.0
                 units[start + d] = unit.reshape(shape_of(x))
         if width:
-            duals[k] = Dual(level, x, tuple(units))
+            duals[k] = Dual(level, strong(x), tuple(units))
         start += n
     out, out_spec = flatten(f(*unflatten(spec, duals)))
     blocks = [[partial_of(y, level, d) for d in range(width)] for y in out]

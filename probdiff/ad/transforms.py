@@ -106,16 +106,17 @@ def _scalar(y: Any, tape: Tape) -> Any:
 def _lift(tape: Tape, arg: Tree) -> tuple[Tree, Any]:
     """The argument with variables for its floating-point leaves, and what `_collect` needs to read them back."""
     kind = type(arg)
-    if kind is np.ndarray and arg.dtype.kind == "f" or kind is float:
+    if kind is np.ndarray and arg.dtype.kind == "f":
         x = tape.variable(arg)
-        return x, (x, None)
+        return x, (x, None, arg)
     leaves, spec = flatten(arg)
-    variables = [tape.variable(_real(x)) if is_float(x) else _no_tangent(x) for x in leaves]
-    return unflatten(spec, variables), (variables, spec)
+    variables = [tape.variable(strong(x)) if is_float(x) else _no_tangent(x) for x in leaves]
+    return unflatten(spec, variables), (variables, spec, leaves)
 
 
-def _real(x: Any) -> Any:
-    return x
+def strong(x: Any) -> Any:
+    """A Python float as NumPy's, which divides by zero and overflows like an array."""
+    return np.float64(x) if type(x) is float else x
 
 
 def _no_tangent(x: Any) -> Any:
@@ -127,10 +128,12 @@ def _no_tangent(x: Any) -> Any:
 
 
 def _collect(plan: Any) -> Tree:
-    variables, spec = plan
+    variables, spec, values = plan
     if spec is None:
-        return project(variables.x_bar, variables.value)
-    return unflatten(spec, [project(v.x_bar, v.value) if type(v) is Variable else None for v in variables])
+        return project(variables.x_bar, values)
+    return unflatten(
+        spec, [project(v.x_bar, x) if type(v) is Variable else None for v, x in zip(variables, values, strict=True)]
+    )
 
 
 def _drop(x: Any, tape: Tape) -> Any:
@@ -173,7 +176,7 @@ def pullback(f: Callable[..., Any], *args: Tree) -> tuple[Any, Callable[[Tree], 
         for leaf, cotangent in zip(leaves, cotangents(y_bar, spec, leaves), strict=True):
             if type(leaf) is Variable and leaf.tape is tape and cotangent is not None:
                 seeds.append((leaf, cotangent))
-        for _, (variables, _spec) in pairs:
+        for _, (variables, *_) in pairs:
             for v in variables if isinstance(variables, list) else [variables]:
                 if type(v) is Variable:
                     v.x_bar = None
@@ -272,7 +275,7 @@ def pushforward(f: Callable[..., Any], *args: Tree) -> Callable[..., Tree]:
             if width is not None and width != (wide,):
                 raise ShapeError("pushforward got tangents with different numbers of directions")
             width = (wide,)
-            leaves.append(Dual(level, x, directions))
+            leaves.append(Dual(level, strong(x), directions))
         y = f(*unflatten(spec, leaves))
         return map_leaves(lambda leaf: _tangent(leaf, level, width[0] if width else None), y)
 
@@ -363,7 +366,7 @@ def _forward_jacobian(f: Callable[..., Any], leaves: list[Any], spec: Any) -> Tr
                     units.append(unit.reshape(shape_of(x)) if shape_of(x) else 1.0)
                 else:
                     units.append(None)
-            duals.append(Dual(level, x, tuple(units)))
+            duals.append(Dual(level, strong(x), tuple(units)))
             offset += size
         outputs, out_spec = flatten(f(*duals))
         for k in range(stop - start):

@@ -70,6 +70,52 @@ def _function_key(f: types.FunctionType, seen: set[int]) -> Hashable:
     )
 
 
+Snapshot = tuple[list[tuple[dict[str, Any], str, Any]], list[tuple[types.CellType, Any]]]
+
+
+def snapshot(f: Callable[..., Any]) -> Snapshot:
+    """What every name that `f` looks up outside itself means now: globals and closure cells, through all functions."""
+    names: list[tuple[dict[str, Any], str, Any]] = []
+    cells: list[tuple[types.CellType, Any]] = []
+    seen: set[int] = set()
+
+    def visit(x: Any) -> None:
+        if isinstance(x, types.MethodType):
+            visit(x.__func__)
+        elif isinstance(x, functools.partial):
+            visit(x.func)
+        elif hasattr(type(x), "__fingerprint__"):
+            for part in type(x).__fingerprint__(x):
+                visit(part)
+        if not isinstance(x, types.FunctionType) or id(x) in seen:
+            return
+        seen.add(id(x))
+        for cell in x.__closure__ or ():
+            cells.append((cell, cell.cell_contents))
+            visit(cell.cell_contents)
+        if (x.__module__ or "").startswith(("probdiff.", "numpy", "scipy")):
+            return
+        for name in _global_names(x.__code__):
+            if name in x.__globals__:
+                value = x.__globals__[name]
+                names.append((x.__globals__, name, value))
+                visit(value)
+
+    visit(f)
+    return names, cells
+
+
+def unchanged(now: Snapshot) -> bool:
+    """Whether every name still means the same object."""
+    for scope, name, value in now[0]:
+        if scope.get(name) is not value:
+            return False
+    for cell, value in now[1]:
+        if cell.cell_contents is not value:
+            return False
+    return True
+
+
 def _global_names(code: types.CodeType) -> tuple[str, ...]:
     names = list(code.co_names)
     for const in code.co_consts:

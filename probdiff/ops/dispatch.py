@@ -20,9 +20,17 @@ from probdiff.errors import TracedValueError, UnsupportedError
 from probdiff.tree import Array
 
 _levels = itertools.count(1)
-_package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_libraries = tuple(
-    os.path.dirname(os.path.abspath(p)) + os.sep for p in (np.__file__, os.path.join(np.__file__, "..", "scipy", ""))
+_package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_site = os.path.dirname(os.path.dirname(os.path.abspath(np.__file__)))
+_inside = tuple(
+    folder + os.sep
+    for folder in (
+        _package,
+        os.path.realpath(os.path.join(_package, "distributions")),
+        os.path.realpath(os.path.join(_package, "models")),
+        os.path.join(_site, "numpy"),
+        os.path.join(_site, "scipy"),
+    )
 )
 
 
@@ -108,7 +116,7 @@ def user_line() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        inside = name.startswith(_package) or name.startswith(_libraries) or name.startswith("<__array_function__")
+        inside = name.startswith(_inside) or os.path.realpath(name).startswith(_inside) or name.startswith("<__array_function__")
         if not inside or f"{os.sep}zoo{os.sep}" in name:
             text = linecache.getline(name, frame.f_lineno).strip()
             return f"{os.path.basename(name)}:{frame.f_lineno}" + (f" `{text}`" if text else "")

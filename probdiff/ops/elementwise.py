@@ -57,7 +57,7 @@ class Elementwise(Op):
 
 def chain(derivative: Array, dot: Array) -> Array:
     """derivative * dot, with the constants that need no multiplication taken out."""
-    if type(derivative) is float:
+    if type(derivative) is float and derivative != 0.0:
         if derivative == 1.0:
             return dot
         return -dot if derivative == -1.0 else derivative * dot

@@ -13,7 +13,13 @@ from probdiff.tree import Array
 
 TWO_OVER_SQRT_PI = 2.0 / np.sqrt(np.pi)
 SQRT_PI_OVER_2 = np.sqrt(np.pi) / 2.0
+SQRT_2, SQRT_2_OVER_PI = np.sqrt(2.0), np.sqrt(2.0 / np.pi)
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+
+
+def _student_density(v: Array, t: Array) -> Array:
+    log_scale = sp.gammaln((v + 1.0) / 2.0) - sp.gammaln(v / 2.0) - 0.5 * np.log(v * np.pi)
+    return np.exp(log_scale - (v + 1.0) / 2.0 * np.log1p(t * t / v))
 
 
 def _density(x: Array) -> Array:
@@ -25,7 +31,6 @@ row("gammaln", sp.gammaln, dx=lambda x, z: sp.psi(x))
 row("gamma", sp.gamma, dx=lambda x, z: z * sp.psi(x))
 row("rgamma", sp.rgamma, dx=lambda x, z: -z * sp.psi(x))
 row("psi", sp.psi, dx=lambda x, z: polygamma(1, x))
-row("zeta", sp.zeta, dy=lambda x, q, z: -x * sp.zeta(x + 1, q))  # the derivative in x has no closed form
 row("beta", sp.beta, dx=lambda a, b, z: z * (sp.psi(a) - sp.psi(a + b)), dy=lambda a, b, z: z * (sp.psi(b) - sp.psi(a + b)))
 row("betaln", sp.betaln, dx=lambda a, b, z: sp.psi(a) - sp.psi(a + b), dy=lambda a, b, z: sp.psi(b) - sp.psi(a + b))
 row("gammainc", sp.gammainc, dy=lambda a, x, z: np.exp((a - 1.0) * np.log(x) - x - sp.gammaln(a)))
@@ -43,8 +48,10 @@ row("erfcx", sp.erfcx, dx=lambda x, z: 2.0 * x * z - TWO_OVER_SQRT_PI)
 row("erfinv", sp.erfinv, dx=lambda x, z: SQRT_PI_OVER_2 * np.exp(z * z))
 row("erfcinv", sp.erfcinv, dx=lambda x, z: -SQRT_PI_OVER_2 * np.exp(z * z))
 row("ndtr", sp.ndtr, dx=lambda x, z: _density(x))
-row("log_ndtr", sp.log_ndtr, dx=lambda x, z: np.exp(-0.5 * x * x - LOG_SQRT_2PI - z))
+row("log_ndtr", sp.log_ndtr, dx=lambda x, z: SQRT_2_OVER_PI / sp.erfcx(-x / SQRT_2))
 row("ndtri", sp.ndtri, dx=lambda p, z: 1.0 / _density(z))
+
+row("stdtr", sp.stdtr, dy=lambda v, t, z: _student_density(v, t))
 
 # Logistic and entropies
 row("expit", sp.expit, dx=lambda x, z: z * sp.expit(-x))

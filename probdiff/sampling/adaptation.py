@@ -111,30 +111,26 @@ def first_step_size(
 
 
 def widest(x: Vector) -> float:
-    """The largest eigenvalue of the covariance of the rows of `x`, columns scaled to variance near one; at least 1.
+    """The variance of the rows of `x` along their widest direction, columns scaled to variance near one; at least 1.
 
-    A sample of n rows in d dimensions shows (1 + sqrt(d/n))^2 where the truth is 1, with a spread that Johnstone (2001)
-    gives: up to two of it above, the answer is 1. From there the bias is taken off with the inverse of the
-    spiked-covariance limit (Baik & Silverstein 2006): with g = d/n and b = l + 1 - g, (b + sqrt(b^2 - 4 l)) / 2.
-    Rows whose neighbours are at an angle of cosine r count as n (1 - r^2) / (1 + r^2), the variance of products of two
-    series with autocorrelation r; r^2 is averaged, less the 1/d of independent rows, for jitter gives r both signs.
+    The largest eigenvalue of a sample covariance of n rows in d dimensions is (1 + sqrt(d/n))^2 where the truth is 1.
+    So the direction is taken from one half of the rows and its variance from the other, both ways, then the mean.
     """
-    n, d = x.shape
-    if n < 10 or not np.all(np.isfinite(x)):
+    if len(x) < 10 or not np.all(np.isfinite(x)):
         return 1.0
-    x = x - x.mean(axis=0)
-    gram = (x @ x.T if n < d else x.T @ x) / n
-    top = float(np.linalg.eigvalsh(gram)[-1])
-    norm = np.linalg.norm(x, axis=1)
-    cosine = np.sum(x[1:] * x[:-1], axis=1) / np.maximum(norm[1:] * norm[:-1], 1e-300)
-    r2 = max(0.0, float(np.mean(cosine**2)) - 1 / d)
-    n = max(1, round(n * (1 - r2) / (1 + r2)))
-    g: float = d / n
-    spread = (sqrt(n) + sqrt(d)) * (1 / sqrt(n) + 1 / sqrt(d)) ** (1 / 3) / n
-    if not isfinite(top) or top <= (1 + sqrt(g)) ** 2 + 2 * spread:
-        return 1.0
-    b: float = top + 1 - g
-    return max(1.0, 0.5 * (b + sqrt(max(b * b - 4 * top, 0.0))))
+    halves = [half - half.mean(axis=0) for half in np.array_split(x, 2)]
+    variances = [float(np.mean((b @ _top_direction(a)) ** 2)) for a, b in (halves, halves[::-1])]
+    value = sum(variances) / 2
+    return max(1.0, value) if isfinite(value) else 1.0
+
+
+def _top_direction(x: Vector) -> Vector:
+    """The unit vector along which the rows of `x` vary most, through the smaller of the two products."""
+    wide = len(x) < x.shape[1]
+    v: Vector = np.linalg.eigh(x @ x.T if wide else x.T @ x)[1][:, -1]
+    if wide:
+        v = v @ x
+    return v / max(float(np.linalg.norm(v)), 1e-300)
 
 
 class Warmup:

@@ -52,10 +52,13 @@ test_student_t = battery(
     StudentT,
     settings=[{"df": 5.0, "loc": 0.0, "scale": 1.0}, {"df": 30.0, "loc": 2.0, "scale": 0.1}],
     invalid={"df": POSITIVE, "loc": REAL, "scale": POSITIVE},
-    naive=lambda x, df, loc, scale: (1 + ((x - loc) / scale) ** 2 / df) ** (-(df + 1) / 2)
-    / (mp.beta(df / 2, mp.mpf(1) / 2) * mp.sqrt(df) * scale),
+    naive=lambda x, df, loc, scale: (
+        (1 + ((x - loc) / scale) ** 2 / df) ** (-(df + 1) / 2) / (mp.beta(df / 2, mp.mpf(1) / 2) * mp.sqrt(df) * scale)
+    ),
     reference=("TDist", {"nu": "df"}),
     extreme={"StudentT": {"nu": "df", **LOC_SCALE}},
+    # For df = 1e12 the slope in df is 5e-25, what is left of terms of 1e-12: four digits of it are right.
+    slope_slack=1e-21,
 )
 test_cauchy = battery(
     Cauchy,

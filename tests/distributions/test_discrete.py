@@ -58,6 +58,8 @@ test_negative_binomial = battery(
     outside=[-1.0],
     reference=("NegativeBinomial", {}),
     extreme={"NegativeBinomial": {}, "NegativeBinomial2": {"mu": "mean", "phi": "dispersion"}},
+    # For a dispersion of 1e15 (a Poisson law) the slope in it is 4e-32, what is left of terms near one.
+    slope_slack=1e-15,
 )
 test_geometric = battery(
     Geometric,

@@ -52,8 +52,9 @@ def test_names_are_resolved_later() -> None:
     assert repr(d) == "Normal(loc=0.0, scale=1.0).iid(2, 'school')"
     assert d.logpdf(np.zeros((2, 7))) == pytest.approx(14 * Normal().logpdf(0.0), rel=1e-14)
     assert d.resolve({"school": 7, "year": 3}) == Normal().iid(2, 7)
-    with pytest.raises(ShapeError, match="^iid: the length of 'school' is not known. Give it as a coordinate of the model.$"):
+    with pytest.raises(ShapeError) as caught:
         d.rand(rng=np.random.default_rng(0))
+    assert str(caught.value) == "iid: the length of 'school' is not known. Give it as a coordinate of the model."
 
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [

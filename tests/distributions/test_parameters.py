@@ -64,13 +64,16 @@ MISUSED = [
     (lambda: Normal(sigma=1), "Normal has no parameter sigma. It takes loc, scale, precision."),
     (lambda: Normal(0, loc=0), "Normal got loc twice"),
     (lambda: Normal(0, 1, 2), "Normal takes at most 2 parameters, got 3"),
-    (lambda: Normal().rand(rng=3), "Normal.rand: rng must be a Generator, got int. Use numpy.random.default_rng(seed)."),
+    (
+        lambda: Normal().rand(rng=3),
+        "Normal.rand: rng must be a Generator, got int. Use numpy.random.default_rng(seed).",
+    ),
     (lambda: Normal().logpdf("a"), "a distribution takes real numbers, got an array of <U1"),
     (lambda: Flat().mean(), "Flat has no mean"),
     (
         lambda: Beta.fit([0.5]),
-        "Beta.fit is not there: no closed form. Bernoulli, Exponential, HalfNormal, Laplace, LogNormal, Normal, Poisson, Uniform "
-        "have it.",
+        "Beta.fit is not there: no closed form. "
+        "Bernoulli, Exponential, HalfNormal, Laplace, LogNormal, Normal, Poisson, Uniform have it.",
     ),
 ]
 
@@ -117,7 +120,7 @@ def test_logits_are_precise_where_probabilities_round() -> None:
 
 
 def test_conversion() -> None:
-    """Integers and lists become floating point, single precision stays, counts become integers; arrays are not copied."""
+    """Integers and lists become floating point, single precision stays, counts become integers; nothing is copied."""
     assert isinstance(Normal(1, 2).loc, np.float64)
     assert Normal([1, 2]).loc.dtype == np.float64
     assert Normal(np.uint8(200), True).loc == 200.0
@@ -134,7 +137,8 @@ def test_integer_counts_do_not_wrap_around() -> None:
     assert Binomial(np.uint8(200), 0.5).logpdf(np.uint8(201)) == -math.inf
     assert NegativeBinomial(3, 0.5).logpdf(np.int32(4)) == pytest.approx(-2.1439800628174073, rel=1e-14)
     k = np.array([1.0, 2.0, 3.0])
-    np.testing.assert_allclose(Poisson(5).logpdf(k), [-3.3905620875658995, -2.4742713556917444, -1.963445731925754], rtol=1e-14)
+    expected = [-3.3905620875658995, -2.4742713556917444, -1.963445731925754]
+    np.testing.assert_allclose(Poisson(5).logpdf(k), expected, rtol=1e-14)
     assert Poisson(2).logpdf(1.9999) == -math.inf
 
 
@@ -162,6 +166,12 @@ def test_student_with_very_many_degrees_of_freedom() -> None:
     df = np.array([1e6, 1e10, 1e15, 1e20, math.inf])
     expected = [-1.4189390332045895, -1.4189385332546727, -1.4189385332046733, -1.4189385332046727, -1.4189385332046727]
     np.testing.assert_allclose(StudentT(df).logpdf(1.0), expected, rtol=4e-16)
+    normal, limit = Normal(), StudentT(math.inf)
+    for method in ("mean", "var", "skewness", "kurtosis", "entropy"):
+        assert getattr(limit, method)() == getattr(normal, method)()
+    np.testing.assert_allclose(StudentT([99999.0, 100001.0]).entropy(), normal.entropy() + 1e-5, atol=1e-9)
+    drawn = limit.rand(10, rng=np.random.default_rng(0))
+    assert np.all(abs(drawn) < 5.0)
 
 
 def test_fit() -> None:

@@ -51,7 +51,8 @@ def test_membership(domain: Any, members: list[float]) -> None:
 
 
 def test_vectors_and_matrices() -> None:
-    np.testing.assert_array_equal(simplex.contains(np.array([[0.5, 0.5], [0.5, 0.6], [-0.5, 1.5]])), [True, False, False])
+    weights = np.array([[0.5, 0.5], [0.5, 0.6], [-0.5, 1.5]])
+    np.testing.assert_array_equal(simplex.contains(weights), [True, False, False])
     np.testing.assert_array_equal(real_vector.contains(np.array([[0.0, 1.0], [0.0, math.inf]])), [True, False])
     factors = np.array([[[1.0, 0.0], [5.0, 2.0]], [[1.0, 1.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 0.0]]])
     np.testing.assert_array_equal(lower_cholesky.contains(factors), [True, False, False])

@@ -323,6 +323,57 @@ def test_case_15_wrt_keeps_duals_out_of_the_other_arguments(mode: str) -> None:
     assert not any(seen)
 
 
+ELEMENTARY = {
+    "exp": (np.exp, np.exp),
+    "expm1": (np.expm1, np.exp),
+    "log": (np.log, lambda x: 1 / x),
+    "log1p": (np.log1p, lambda x: 1 / (1 + x)),
+    "sqrt": (np.sqrt, lambda x: 0.5 / np.sqrt(x)),
+    "sin": (np.sin, np.cos),
+    "cos": (np.cos, lambda x: -np.sin(x)),
+    "tanh": (np.tanh, lambda x: 1 / np.cosh(x) ** 2),
+    "sinh": (np.sinh, np.cosh),
+    "x**x": (lambda x: x**x, lambda x: x**x * (1 + np.log(x))),
+}
+
+
+@pytest.mark.parametrize(("function", "slope"), ELEMENTARY.values(), ids=ELEMENTARY.keys())
+def test_case_16_kernels_of_elementary_functions(function: Any, slope: Any) -> None:
+    x = np.linspace(0.1, 3.0, 33)
+    value, back = pullback(lambda x: broadcast(fwddiff(function))(x), x)
+    np.testing.assert_allclose(value, function(x), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(back(np.ones(33))[0], slope(x), rtol=1e-13)  # 1 - tanh**2 cancels one digit
+
+
+def test_case_16_integer_exponents_stay_integers() -> None:
+    x, k = np.array([0.3, 0.8, 1.4]), np.array([1, 2, 3])
+    x_bar, k_bar = gradient(lambda x, k: np.sum(broadcast(fwddiff(lambda x, k: x**k))(x, k)), x, k)
+    np.testing.assert_allclose(x_bar, [1.0, 1.6, 5.88], rtol=1e-14)
+    assert k_bar is None
+
+
+def test_case_16_a_constant_partial() -> None:
+    x = np.array([0.3, 0.8, 1.4])
+    assert_gradient(lambda x: np.sum(broadcast(fwddiff(lambda x: 2.0 * x))(x)), x, expected=(np.full(3, 2.0),))
+
+
+def test_case_16_a_constant_among_several_outputs() -> None:
+    def total(x: Any) -> Any:
+        return sum(np.sum(y) for y in broadcast(fwddiff(lambda x: (x, x * x, 1.0)))(x))
+
+    x = np.array([0.3, 0.8, 1.4])
+    assert_gradient(total, x, expected=(1 + 2 * x,))
+    assert pullback(total, x)[0] == pytest.approx(np.sum(x + x * x + 1))
+
+
+@pytest.mark.parametrize("kernel", [lambda f: f, fwddiff], ids=["plain", "fwddiff"])
+def test_case_17_a_scalar_returned_as_it_is_counts_once_per_element(kernel: Any) -> None:
+    second = broadcast(kernel(lambda x, y: y))
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(second(x, 2.0), [2.0, 2.0, 2.0])
+    assert_gradient(lambda x, y: np.sum(second(x, y)), x, 2.0, expected=(np.zeros(3), 3.0))
+
+
 SIGNATURE = "(),(),(n)->()"
 OUT5 = tuple(o * np.ones(5) for o in OUT)
 C5 = np.tile(C, (5, 1))

@@ -85,6 +85,10 @@ def untaken_branch(expected: dict[str, Any]) -> None:
         return np.sum(roots[np.array([False, True])])
 
     assert_gradient(g_by_mask, 1.0, expected=(expected["dg/dt"],))
+    two = np.array([2.0])
+    with np.errstate(all="ignore"):
+        assert_gradient(lambda x: np.sum(np.where(x > 1, x, x * np.inf)), two, expected=(np.ones(1),))
+        assert_gradient(lambda x: np.sum(np.where(x > 1, x, x / 0.0)), two, expected=(np.ones(1),))
     with np.errstate(invalid="ignore"):  # the root of the side that is not taken
         assert_gradient(lambda x: np.where(x >= 0, x, np.sqrt(-x)), 1.0, expected=(expected["dh/dx at 1"],))
 
@@ -141,14 +145,13 @@ def kinks(expected: dict[str, Any]) -> None:
 
 @case("AD09")
 def log_of_one_minus_exp(expected: dict[str, Any]) -> None:
-    def f(x: Any) -> Any:
-        return np.log(-np.expm1(x))
-
+    f = probdiff_special.log1mexp
     assert f(-1e-10) == pytest.approx(expected["value(-1e-10)"], rel=1e-14)
     assert_gradient(f, -1e-10, expected=(expected["slope(-1e-10)"],), rtol=1e-13)
     with np.errstate(divide="ignore"):
         assert f(0.0) == -np.inf
         assert_gradient(f, 0.0, expected=(-np.inf,))
+        assert_gradient(lambda x: np.log(1 - np.exp(x)), 0.0, expected=(-np.inf,))
 
 
 @case("AS01")

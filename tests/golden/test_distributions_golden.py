@@ -94,7 +94,7 @@ def test_case_67_outside_the_support_in_the_parameters(d: Any, x: float) -> None
 def test_case_68_multivariate_normal() -> None:
     mean, cov = np.array([1.0, 2.0]), np.array([[1.0, 0.1], [0.1, 1.0]])
     expected = (np.array([0.191919191919192, 1.080808080808081]),)
-    assert_gradient(lambda x: logpdf(MvNormal(mean, cov), x), np.array([0.7, 0.9]), expected=expected)
+    assert_gradient(lambda x: logpdf(MvNormal(mean, covariance=cov), x), np.array([0.7, 0.9]), expected=expected)
 
 
 def test_case_68_student_of_infinite_degrees_is_normal() -> None:

@@ -38,7 +38,8 @@ class Beta(Continuous):
         y = 1 - x
         direct = xlogy(a - 1, x) + xlog1py(b - 1, -x) - log_beta(a, b)
         corrections = stirling_error(n) - stirling_error(a) - stirling_error(b) - HALF_LOG_2PI
-        saddle = corrections + 0.5 * np.log(a * (b / n)) - deviance(a, n * x) - deviance(b, n * y) - np.log(x) - np.log(y)
+        deviances = deviance(a, n * x) + deviance(b, n * y)
+        saddle = corrections + 0.5 * np.log(a * (b / n)) - deviances - np.log(x) - np.log(y)
         return np.where((a < LARGE) | (b < LARGE) | (x == 0) | (x == 1), direct, saddle)
 
     def cdf(self, x: Array) -> Array:

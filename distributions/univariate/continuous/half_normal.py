@@ -39,7 +39,8 @@ class HalfNormal(Continuous):
         return erfc(SQRT_HALF * (x / self.scale))
 
     def logccdf(self, x: Array) -> Array:
-        return LOG_2 + log_ndtr(-x / self.scale)
+        z = x / self.scale
+        return np.where(z < 0.5, np.log1p(-erf(SQRT_HALF * z)), LOG_2 + log_ndtr(-z))
 
     def quantile(self, p: Array) -> Array:
         return self.scale * (erfinv(p) / SQRT_HALF)

@@ -68,7 +68,9 @@ class StudentT(Continuous):
 
     def entropy(self) -> Array:
         h = 0.5 * self.df
-        return (h + 0.5) * (psi(h + 0.5) - psi(h)) + 0.5 * np.log(self.df) + betaln(h, 0.5) + np.log(self.scale)
+        direct = (h + 0.5) * (psi(h + 0.5) - psi(h)) + 0.5 * np.log(self.df) + betaln(h, 0.5)
+        # From here on the differences of large terms are worse than the first term of the expansion: 1e-10 both.
+        return np.where(self.df < 1e5, direct, HALF_LOG_2PI + 0.5 + 1 / self.df) + np.log(self.scale)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + self.scale * rng.standard_t(self.df, shape)
+        return self.loc + self.scale * rng.standard_t(np.minimum(self.df, 1e300), shape)

@@ -36,6 +36,12 @@ class Bernoulli(Discrete):
     def ccdf(self, x: Array) -> Array:
         return self._success()
 
+    def logcdf(self, x: Array) -> Array:
+        return log_expit(-self.logits) if self.p is None else np.log1p(-self.p)
+
+    def logccdf(self, x: Array) -> Array:
+        return log_expit(self.logits) if self.p is None else np.log(self.p)
+
     def mean(self) -> Array:
         return self._success()
 

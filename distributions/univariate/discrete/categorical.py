@@ -32,7 +32,7 @@ class Categorical(Discrete):
     def logpdf(self, x: Array) -> Array:
         log_p = self._log_probabilities()
         if not is_lifted(x) and not self.batch_shape:
-            # Labels that are no numbers yet cannot index; plain ones make a gather. What is outside is masked by the base.
+            # Plain labels make a gather (those being traced cannot index); the base masks what is outside.
             return log_p[np.clip(np.nan_to_num(x), 0, self._count() - 1).astype(np.intp)]
         hit = np.expand_dims(x, -1) == np.arange(self._count())
         return np.sum(np.where(hit, log_p, 0.0), axis=-1)

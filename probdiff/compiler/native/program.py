@@ -1,8 +1,275 @@
-"""Placeholder for whole-program compilation."""
+"""A whole program as one native function over its buffers: loop nests in order, scalars in registers between them."""
 
-import functools
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.ir as ir
+import numpy as np
+
+from probdiff.compiler.fuse import COPY, Nest, Opaque, Plan, rewrite
+from probdiff.compiler.native import jit
+from probdiff.compiler.native.call import caller
+from probdiff.compiler.native.nest import emit_nest
+from probdiff.compiler.native.scalar import I8, I64, PTR, Scope, constant, emit, load, store
+from probdiff.graph.program import Node, Program
+from probdiff.ops.dispatch import shape_of
+
+Run = Callable[[list[Any], list[np.ndarray] | None], list[Any] | None]
+_cache: dict[Any, tuple[list[int], Any]] = {}
 
 
-def native_program(program):
-    from probdiff.compiler.compiled import _interpreted
-    return functools.partial(_interpreted, program)
+def native_program(program: Program) -> Run:
+    """A function (inputs, out) -> results; `out` are arrays to write into, or None for new ones."""
+    layout = Layout(_normal(rewrite(program)))
+    return layout.bind()
+
+
+def _normal(program: Program) -> Program:
+    """Every output a computed node of its own, so that each has a buffer that something writes."""
+    seen: set[Node] = set()
+    outputs = []
+    for o in program.outputs:
+        if isinstance(o, Node):
+            name = o.op.name if o.op else ""
+            view = name in ("reshape", "transpose") or name == "getitem"
+            if o.op is None or view or o in seen:
+                o = Node(COPY, (o,), {}, o.shape, o.dtype)
+            seen.add(o)
+        outputs.append(o)
+    return Program(program.inputs, outputs)
+
+
+class Layout:
+    """Which buffer every array of a planned program lives in, and the code that fills them."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.plan = Plan(program)
+        self.constants = program.constants()
+        self.outputs = [o for o in program.outputs if isinstance(o, Node)]
+        self.slot: dict[Any, int] = {}  # argument number of a buffer
+        self.offset: dict[Node, int] = {}  # byte offset in the workspace
+        n = 0
+        for group in (program.inputs, self.constants, self.outputs):
+            for a in group:
+                self.slot[a if isinstance(a, Node) else id(a)] = n
+                n += 1
+        self.segments = self._segments()
+        split = len(self.segments) > 1
+        size = 0
+        for node in self._work(split):
+            if node not in self.slot:
+                self.offset[node] = size
+                size += -(-max(node.size, 1) * node.dtype.itemsize // 64) * 64
+        self.workspace = size
+        self.work_slot = n
+
+    def _segments(self) -> list[list[Nest] | Opaque]:
+        out: list[Any] = [[]]
+        for step in self.plan.steps:
+            if isinstance(step, Opaque):
+                out += [step, []]
+            else:
+                out[-1].append(step)
+        return [s for s in out if isinstance(s, Opaque) or s]
+
+    def _work(self, split: bool) -> list[Node]:
+        nodes = dict(self.plan.stored)
+        if split:  # scalars that another segment reads have to be in memory
+            for step in self.plan.steps:
+                if isinstance(step, Nest) and step.space == ():
+                    nodes |= dict.fromkeys(step.body)
+        return list(nodes)
+
+    def text(self) -> str:
+        """LLVM text: a function `part<k>(buffers)` for each native segment."""
+        module = ir.Module()
+        scope = Scope(module)
+        for k, segment in enumerate(self.segments):
+            if not isinstance(segment, Opaque):
+                Segment(self, scope, f"part{k}", segment).emit()
+        return str(module)
+
+    def bind(self) -> Run:
+        """Compile (or find the machine code of a program of the same structure) and tie it to these constants."""
+        names = [f"part{k}" for k, s in enumerate(self.segments) if not isinstance(s, Opaque)]
+        key = self.program.key()
+        if key not in _cache:
+            _cache[key] = (jit.load(self.text(), names) if names else [], None)
+        addresses = dict(zip(names, _cache[key][0], strict=True))
+        described = [(n.shape, n.dtype) for n in self.program.inputs]
+        fixed = [np.ascontiguousarray(c) for c in self.constants]
+        described += [(c.shape, c.dtype) for c in fixed]
+        described += [(o.shape, o.dtype) for o in self.outputs]
+        described.append(((self.workspace,), np.dtype(np.uint8)))
+        calls = [caller(addresses[f"part{k}"], described) if f"part{k}" in addresses else s for k, s in enumerate(self.segments)]
+        return Runner(self, calls, fixed)
+
+    def pointer(self, a: Any) -> tuple[int, int]:
+        """Argument number and byte offset of the array behind a node or constant."""
+        if isinstance(a, Node):
+            return (self.slot[a], 0) if a in self.slot else (self.work_slot, self.offset[a])
+        return self.slot[id(a)], 0
+
+
+class Runner:
+    """Allocates results, calls the segments in order, and evaluates with NumPy what lies between them."""
+
+    def __init__(self, layout: Layout, calls: list[Any], fixed: list[np.ndarray]) -> None:
+        self.layout = layout
+        self.calls = calls
+        self.fixed = fixed
+        self.shapes = [(o.shape, o.dtype) for o in layout.outputs]
+        self.only = calls[0] if len(calls) == 1 and not isinstance(calls[0], Opaque) else None
+        self.all_computed = len(layout.outputs) == len(layout.program.outputs)
+        self.pool: list[np.ndarray] = []
+        self.scalar = [not o.shape for o in layout.outputs]
+
+    def __call__(self, inputs: list[Any], out: list[np.ndarray] | None) -> list[Any] | None:
+        """Results, or None if an input does not fit the recording (another shape or dtype)."""
+        try:
+            work = self.pool.pop()
+        except IndexError:
+            work = np.empty(self.layout.workspace, np.uint8)
+        targets = out if out is not None else [np.empty(s, d) for s, d in self.shapes]
+        if out is not None and not self.all_computed:
+            targets = [t for t, o in zip(out, self.layout.program.outputs, strict=True) if isinstance(o, Node)]
+        if self.only is not None:
+            error = self.only(*inputs, *self.fixed, *targets, work)
+        else:
+            error = self._steps([*inputs, *self.fixed, *targets, work])
+        if error:
+            if error < 0:
+                return None
+            raise IndexError("an index is out of bounds in a compiled program")
+        self.pool.append(work)
+        if out is not None:
+            if not self.all_computed:
+                for t, o in zip(out, self.layout.program.outputs, strict=True):
+                    if not isinstance(o, Node):
+                        t[...] = o
+            return out
+        results: list[Any] = [t[()] if s else t for t, s in zip(targets, self.scalar, strict=True)]
+        if self.all_computed:
+            return results
+        computed = iter(results)
+        return [next(computed) if isinstance(o, Node) else np.array(o)[()] for o in self.layout.program.outputs]
+
+    def _steps(self, buffers: list[Any]) -> int:
+        for call in self.calls:
+            if isinstance(call, Opaque):
+                node = call.node
+                args = [self._array(a, buffers) if isinstance(a, Node) else a for a in node.args]
+                with np.errstate(all="ignore"):
+                    self._array(node, buffers)[...] = node.op.evaluate(*args, **node.params)  # type: ignore[union-attr]
+            else:
+                error = call(*buffers)
+                if error:
+                    return error
+        return 0
+
+    def _array(self, a: Node, buffers: list[Any]) -> np.ndarray:
+        view = self.layout.plan.view(a)
+        slot, offset = self.layout.pointer(view.base)
+        base = np.asarray(buffers[slot])
+        if slot == self.layout.work_slot:
+            base = base[offset : offset + view.base.size * a.dtype.itemsize].view(a.dtype)
+        flat = base.reshape(-1)[view.offset :] if base.size else base
+        return np.lib.stride_tricks.as_strided(flat, view.shape, [s * a.dtype.itemsize for s in view.strides])
+
+
+class Segment:
+    """One native function: scalars are values in it, nests are calls."""
+
+    def __init__(self, layout: Layout, scope: Scope, name: str, nests: list[Nest]) -> None:
+        self.layout = layout
+        self.scope = scope
+        self.nests = nests
+        self.function = ir.Function(scope.module, ir.FunctionType(I64, [PTR]), name)
+        self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.values: dict[Node, Any] = {}
+        self.bases: dict[int, Any] = {}
+
+    def emit(self) -> None:
+        b = self.b
+        self.error = b.alloca(I64)
+        b.store(I64(0), self.error)
+        inputs = [*range(self.layout.work_slot + 1)]
+        for k in inputs:
+            self.bases[k] = b.load(b.gep(self.function.args[0], [I64(k)], source_etype=PTR), typ=PTR)
+        for nest in self.nests:
+            if nest.space == ():
+                self._scalars(nest)
+            else:
+                emit_nest(self, nest)
+        b.ret(b.load(self.error))
+
+    def address(self, a: Any) -> Any:
+        """Pointer to the first element of the array behind a node or constant."""
+        slot, offset = self.layout.pointer(a)
+        base = self.bases[slot]
+        return self.b.gep(base, [I64(offset)], source_etype=I8) if offset else base
+
+    def scalar(self, a: Any, dtype: np.dtype | None = None) -> Any:
+        """The value of a zero-dimensional node."""
+        if not isinstance(a, Node):
+            return constant(a, dtype or np.asarray(a).dtype)
+        if a not in self.values:
+            view = self.layout.plan.view(a)
+            at = self.address(view.base)
+            if view.offset:
+                at = self.b.gep(at, [I64(view.offset * a.dtype.itemsize)], source_etype=I8)
+            self.values[a] = load(self.b, at, a.dtype)
+        return self.values[a]
+
+    def _scalars(self, nest: Nest) -> None:
+        for node in nest.body:
+            for a in node.args:
+                if isinstance(a, Node) and node.op.name != "getitem":  # type: ignore[union-attr]
+                    self.scalar(a)
+            if node.op.name == "getitem":  # type: ignore[union-attr]
+                emit_nest(self, _only(node))
+                continue
+            self.values[node] = emit(self.scope, self.b, node, self.values)
+            self._keep(node)
+        for node in nest.ends:
+            if node.op.name == "index_add":  # type: ignore[union-attr]
+                emit_nest(self, _only(node, end=True))
+                continue
+            self.values[node] = emit(self.scope, self.b, Node(COPY, node.args[:1], {}, (), node.args[0].dtype), {node.args[0]: self.scalar(node.args[0])})
+            self.values[node] = _cast(self, node)
+            self._keep(node)
+        for source, target in nest.stores:
+            if target.base.op.name == "index_add":
+                self.clear(target.base)
+            dtype = target.base.dtype
+            value = self.scalar(source, dtype)
+            at = self.b.gep(self.address(target.base), [I64(target.offset * dtype.itemsize)], source_etype=I8)
+            store(self.b, value, at, dtype)
+
+    def _keep(self, node: Node) -> None:
+        if node in self.layout.plan.stored or node in self.layout.offset:
+            store(self.b, self.values[node], self.address(node), node.dtype)
+
+    def clear(self, node: Node) -> None:
+        """Fill the array of a node with zeros."""
+        size = node.size * node.dtype.itemsize
+        memset = self.scope.declare("llvm.memset.p0.i64", ir.VoidType(), [PTR, I8, I64, ir.IntType(1)])
+        self.b.call(memset, [self.address(node), I8(0), I64(size), ir.IntType(1)(0)])
+
+
+def _cast(segment: Segment, node: Node) -> Any:
+    from probdiff.compiler.native.scalar import cast
+
+    return cast(segment.b, segment.values[node], node.args[0].dtype, node.dtype)
+
+
+def _only(node: Node, end: bool = False) -> Nest:
+    nest = Nest((), 0)
+    (nest.ends if end else nest.body).append(node)
+    return nest
+
+
+__all__ = ["native_program", "shape_of"]

@@ -17,11 +17,12 @@ SPLIT = 134217729.0  # 2**27 + 1, Veltkamp's constant: halves of 26 bits whose p
 
 
 def evaluate_or_trace(name: str, *args: Array) -> Array:
-    """Value of the operation `name`, or its trace if an argument is a Tracer or Dual. The seam to the operation table."""
+    """Value of the operation `name`, or its record if an argument is traced: the seam to the table of operations."""
     if any(hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)) for x in args):
         from probdiff.ops.dispatch import apply
+        from probdiff.ops.elementwise import rows
 
-        return apply(name, *args)
+        return apply(rows[name], *args)
     return EVALUATE[name](*args)
 
 
@@ -50,8 +51,7 @@ def to_float(i: Array) -> Array:
     return evaluate_or_trace("to_float", i)
 
 
-def horner(x,c): return estrin(x,c)
-def horner_(x: Array, coefficients: Sequence[float]) -> Array:
+def horner(x: Array, coefficients: Sequence[float]) -> Array:
     """sum_i coefficients[i] * x**i, lowest power first."""
     y: Any = coefficients[-1]
     for c in coefficients[-2::-1]:
@@ -59,18 +59,10 @@ def horner_(x: Array, coefficients: Sequence[float]) -> Array:
     return y
 
 
-def estrin(x: Array, coefficients: Sequence[float]) -> Array:
-    """`horner` by pairs, then pairs of pairs: a few more products, but a chain of log2(n) operations in place of n."""
-    terms: list[Any] = list(coefficients)
-    while len(terms) > 1:
-        pairs = [fma(x, high, low) for low, high in zip(terms[0::2], terms[1::2], strict=False)]
-        terms = pairs + terms[len(pairs) * 2 :]
-        x = x * x
-    return terms[0]
-
-
-def even_odd(x, xx, coefficients):
-    return estrin(x, coefficients)
+def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+    """`horner` as two independent chains in x * x: half the latency for one more operation."""
+    square = x * x
+    return fma(x, horner(square, coefficients[1::2]), horner(square, coefficients[0::2]))
 
 
 def two_product(x: Array, y: Array) -> tuple[Array, Array]:
@@ -107,7 +99,7 @@ def evaluate_fma(x: Array, y: Array, z: Array) -> Array:
         e = ((xh * yh - p) + xh * yl + xl * yh) + xl * yl
         s, t = two_sum(p, z)
         result = s + (t + e)
-        return np.where(np.isfinite(result), result, p + z)[()]
+        return np.where(np.isfinite(result) & (result != 0.0), result, p + z)[()]  # inf, NaN and the sign of a zero
 
 
 EVALUATE: dict[str, Callable[..., Any]] = {

@@ -1,14 +1,14 @@
 """The error function, the normal distribution function, and their inverses.
 
-erfcx(x) = exp(x**2) erfc(x) = p((x - 3.75) / (x + 3.75)) / (1 + 2 x) for all x >= 0, the mapping of Shepherd & Laframboise,
-Math. Comp. 36 (1981); the tails are it times exp(-x**2), with x**2 to twice the precision of a float64.
+erfcx(x) = exp(x**2) erfc(x) = p((x - 3.75) / (x + 3.75)) / (1 + 2 x) for all x >= 0, the mapping of Shepherd &
+Laframboise, Math. Comp. 36 (1981). The tails are it times exp(-x**2), with x**2 to twice the precision of a float64.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from probdiff.compiler.native.vectormath.bits import even_odd, fma, horner, two_product
+from probdiff.compiler.native.vectormath.bits import fma, polynomial, two_product
 from probdiff.compiler.native.vectormath.coefficients import ERF, ERFCX, NDTRI, NDTRI_TAIL
 from probdiff.compiler.native.vectormath.exponential import exp_of_sum
 from probdiff.compiler.native.vectormath.logarithm import log, log_of_sum
@@ -26,7 +26,7 @@ def erfcx_positive(x: Array) -> Array:
     b = fma(2.0, x, 1.0)
     r = 1.0 / (a * b)
     t = (x - CENTRE) * (b * r)
-    return even_odd(t, t * t, ERFCX) * (a * r)
+    return polynomial(t, ERFCX) * (a * r)
 
 
 def exp_of_minus_square(x: Array, factor: float) -> Array:
@@ -41,7 +41,7 @@ def erf(x: Array) -> Array:
     a = np.abs(x)
     w = x * x
     tail = 1.0 - exp_of_sum(-w, None) * erfcx_positive(a)  # at most 0.16 is subtracted: the error of w is not felt
-    return np.where(a < 1.0, x * horner(w, ERF), np.copysign(np.where(a > 6.0, 1.0, tail), x))
+    return np.where(a < 1.0, fma(x, polynomial(w, ERF), x), np.copysign(np.where(a > 6.0, 1.0, tail), x))
 
 
 def erfc(x: Array) -> Array:
@@ -94,5 +94,5 @@ def quantile(q: Array, tail: Array) -> Array:
     central = np.abs(q) < 0.4125
     r = np.sqrt(-2.0 * log(tail))
     t = np.where(central, w, r - 8.0) / np.where(central, 0.4 - w, r + 8.0)
-    x = np.where(tail == 0.0, np.inf, r + even_odd(t, t * t, NDTRI_TAIL))
-    return np.where(central, q * even_odd(t, t * t, NDTRI), np.copysign(x, q))
+    x = np.where(tail == 0.0, np.inf, r + polynomial(t, NDTRI_TAIL))
+    return np.where(central, q * polynomial(t, NDTRI), np.copysign(x, q))

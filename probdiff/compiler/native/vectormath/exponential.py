@@ -1,25 +1,24 @@
 """exp, exp2, expm1 and the logistic functions.
 
-exp(x) = 4**h exp(r),  h = round(x / log 4),  |r| <= log 2.
+exp(x) = 2**n exp(r),  n = round(x / log 2),  |r| <= log(2) / 2.
 
-The factor 2**h is applied twice, so that results round once, whether they are normal, subnormal or too large.
+The factor is applied as two, each within the range of exponents, so that results round once, be they normal, subnormal
+or too large.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from probdiff.compiler.native.vectormath.bits import ROUND, even_odd, fma, from_bits, to_bits
-from probdiff.compiler.native.vectormath.coefficients import EXP, EXPM1
-from probdiff.compiler.native.vectormath.logarithm import log_of_sum, rescue_subnormal
+from probdiff.compiler.native.vectormath.bits import ROUND, fma, from_bits, polynomial, to_bits
+from probdiff.compiler.native.vectormath.coefficients import EXP
+from probdiff.compiler.native.vectormath.logarithm import log1p_of_unit, log_of_sum, rescue_subnormal
 from probdiff.tree import Array
 
 LOG2 = 0.6931471805599453
 LOG2_LOW = 2.3190468138462996e-17  # log(2) - LOG2
-LOG4 = 2 * LOG2
-LOG4_LOW = 2 * LOG2_LOW
-BIAS = 1023  # of the exponent of a float64; ROUND + BIAS leaves biased exponents in the low bits
-TINY = 2.0**-54  # below it, x is the correctly rounded expm1(x), log1p(x), tanh(x) and so on
+BIAS = 1023  # of the exponent of a float64; ROUND + BIAS + n has a biased exponent in its low bits
+TINY = 2.0**-54  # below it, x is the correctly rounded expm1(x)
 
 
 def exp(x: Array) -> Array:
@@ -31,18 +30,20 @@ def exp_of_sum(high: Array, low: Array | None, factor: float = 1.0) -> Array:
     """factor * exp(high + low) for |low| well below 1 and a factor that is a power of 2."""
     high = np.where(high < -760.0, -760.0, high)
     high = np.where(high > 712.0, 712.0, high)
-    t = fma(high, 1 / LOG4, ROUND + BIAS)
-    h = t - (ROUND + BIAS)
-    r = fma(h, -LOG4_LOW, fma(h, -LOG4, high))  # the inner one is exact
+    t = fma(high, 1 / LOG2, ROUND + 2 * BIAS)
+    n = t - (ROUND + 2 * BIAS)
+    r = fma(n, -LOG2_LOW, fma(n, -LOG2, high))  # the inner one is exact
     if low is not None:
         r = r + low
-    return scale_twice(fma(fma(even_odd(r, r * r, EXP), r, 1.0), r, 1.0), t, factor)
+    return scale(fma(r * r, polynomial(r, EXP), r) + 1.0, n, t, factor)
 
 
-def scale_twice(y: Array, t: Array, factor: float = 1.0) -> Array:
-    """factor * 4**h * y, where t = h + BIAS + ROUND."""
-    scale = from_bits(np.left_shift(to_bits(t), 52))
-    return (y * scale) * (scale if factor == 1.0 else factor * scale)
+def scale(y: Array, n: Array, t: Array, factor: float = 1.0) -> Array:
+    """factor * 2**n * y as two products, whose exponents are n / 2 rounded and the rest; t = n + 2 BIAS + ROUND."""
+    half = to_bits(fma(n, 0.5, ROUND + BIAS))
+    first = from_bits(np.left_shift(half, 52))
+    second = from_bits(np.left_shift(to_bits(t) - half, 52))
+    return (y * first) * (second if factor == 1.0 else factor * second)
 
 
 def half_exp(x: Array) -> Array:
@@ -54,31 +55,27 @@ def exp2(x: Array) -> Array:
     """2**x."""
     x = np.where(x < -1100.0, -1100.0, x)
     x = np.where(x > 1030.0, 1030.0, x)
-    t = fma(x, 0.5, ROUND + BIAS)
-    half = fma(t - (ROUND + BIAS), -2.0, x)  # exact
-    r = half * LOG2
-    low = fma(half, LOG2, -r) + half * LOG2_LOW
-    u = fma(fma(even_odd(r, r * r, EXP), r, 1.0), r, low)
-    return scale_twice(u + 1.0, t)
+    t = x + (ROUND + 2 * BIAS)
+    n = t - (ROUND + 2 * BIAS)
+    rest = x - n  # exact
+    r = rest * LOG2
+    low = fma(rest, LOG2, -r) + rest * LOG2_LOW
+    return scale(fma(r * r, polynomial(r, EXP), r + low) + 1.0, n, t)
 
 
 def expm1(x: Array) -> Array:
-    """exp(x) - 1."""
-    return np.where(np.abs(x) < TINY, x, 4.0 * quarter_expm1(x))
+    """exp(x) - 1 = 2 (2**(n-1) (exp(r) - 1) + (2**(n-1) - 1/2)),  n = round(x / log 2).
 
-
-def quarter_expm1(x: Array) -> Array:
-    """(exp(x) - 1) / 4 = 2**(n-2) (exp(r) - 1) + (2**(n-2) - 1/4),  n = round(x / log 2),  but 0 for subnormal x.
-
-    A quarter, because 2**n and sinh's exp(x) overflow before their results do.
+    The half keeps the factor finite where n = 1024.
     """
-    x = np.where(x < -40.0, -40.0, x)
-    x = np.where(x > 710.6, 710.6, x)
-    t = fma(x, 1 / LOG2, ROUND + (BIAS - 2))
-    n = t - (ROUND + (BIAS - 2))
-    r = fma(n, -LOG2_LOW, fma(n, -LOG2, x))
-    quarter = from_bits(np.left_shift(to_bits(t), 52))
-    return fma(quarter, fma(r * r, even_odd(r, r * r, EXPM1), r), quarter - 0.25)
+    y = np.where(x < -40.0, -40.0, x)
+    y = np.where(y > 710.0, 710.0, y)
+    t = fma(y, 1 / LOG2, ROUND + (BIAS - 1))
+    n = t - (ROUND + (BIAS - 1))
+    r = fma(n, -LOG2_LOW, fma(n, -LOG2, y))
+    half = from_bits(np.left_shift(to_bits(t), 52))
+    y = 2.0 * fma(half * (r * r), polynomial(r, EXP), fma(half, r, half - 0.5))
+    return np.where(np.abs(x) < TINY, x, y)
 
 
 def expit(x: Array) -> Array:
@@ -94,9 +91,7 @@ def log_expit(x: Array) -> Array:
 
 def softplus(x: Array) -> Array:
     """log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))."""
-    e = exp(-np.abs(x))
-    u = 1.0 + e
-    return np.where(x < 0.0, 0.0, x) + log_of_sum(u, e - (u - 1.0))
+    return np.where(x < 0.0, 0.0, x) + log1p_of_unit(exp(-np.abs(x)))
 
 
 def logit(p: Array) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff.compiler.native.vectormath.bits import even_odd, fma, horner
+from probdiff.compiler.native.vectormath.bits import fma, polynomial
 from probdiff.compiler.native.vectormath.coefficients import (
     GAMMALN,
     PSI,
@@ -18,7 +18,7 @@ from probdiff.compiler.native.vectormath.coefficients import (
     STIRLING,
     TRIGAMMA_TAIL,
 )
-from probdiff.compiler.native.vectormath.logarithm import log
+from probdiff.compiler.native.vectormath.logarithm import exponent_and_fraction, log, log_of_fraction
 from probdiff.tree import Array
 
 HALF_LOG_2PI_LESS_HALF = 0.41893853320467274  # (log(2 pi) - 1) / 2
@@ -34,18 +34,21 @@ def gammaln_positive(x: Array) -> Array:
     """
     large = x >= 2.5
     steps = np.where(x < 1.5, np.where(x < 0.5, 0.0, 1.0), 2.0)  # z - 2 = x - steps
-    product = np.where(x < 1.5, np.where(x < 0.5, fma(x, x, x), x), 1.0)
+    product = np.where(x < 1.5, np.where((x < 0.5) & (x > 0.0), fma(x, x, x), x), 1.0)
     logarithm = log(np.where(large, x, product))
     t = x - steps
-    small_value = fma(t, even_odd(t, t * t, GAMMALN), -logarithm)
+    small_value = fma(t, polynomial(t, GAMMALN), -logarithm)
     r = 1.0 / x
-    tail = fma(r, horner(r * r, STIRLING), HALF_LOG_2PI_LESS_HALF)
+    tail = fma(r, polynomial(r * r, STIRLING), HALF_LOG_2PI_LESS_HALF)
     large_value = fma(x - 0.5, logarithm - 1.0, tail)
     return np.where(large, np.where(x < np.inf, large_value, x), small_value)
 
 
 def gammaln(x: Array) -> Array:
-    """log|gamma(x)| = log(pi / |sin(pi x)|) - log gamma(1 - x) for x < 0; infinite at 0, -1, -2, ..., and as in SciPy -inf at -inf."""
+    """log|gamma(x)| = log(pi / |sin(pi x)|) - log gamma(1 - x) for x < 0; infinite at 0, -1, -2, ...
+
+    At -inf it is -inf, as in SciPy.
+    """
     negative = x < 0.0
     y = gammaln_positive(np.where(negative, 1.0 - x, x))
     sine = np.abs(sin_pi(x - np.rint(x)))
@@ -62,14 +65,16 @@ def psi_positive(x: Array) -> Array:
     """
     r = 1.0 / x
     w = r * r
-    large_value = log(x) + fma(w, horner(w, PSI_TAIL), -0.5 * r)
+    k, f, _ = exponent_and_fraction(x, 0.0)
+    large_value = log_of_fraction(k, f) + fma(w, polynomial(w, PSI_TAIL), -0.5 * r)
     below = x < 1.0
     z = np.where(below, x + 1.0, x)
     t = z - 1.5
     # (z - root) from x itself, since x + 1 rounds
     distance = (np.where(below, x + (1.0 - PSI_ROOT), x - PSI_ROOT)) - PSI_ROOT_LOW
-    small_value = fma(distance, even_odd(t, t * t, PSI), np.where(below, -r, 0.0))
-    return np.where(x < 2.0, small_value, large_value)
+    small_value = fma(distance, polynomial(t, PSI), np.where(below, -r, 0.0))
+    y = np.where(x < 2.0, small_value, np.where(x < np.inf, large_value, x))
+    return np.where(x < 0.0, np.nan, y)
 
 
 def psi(x: Array) -> Array:
@@ -83,14 +88,18 @@ def psi(x: Array) -> Array:
 
 
 def trigamma_positive(x: Array) -> Array:
-    """The second derivative of gammaln for x >= 0: 1 / z + 1 / (2 z**2) + p(1 / z**2) / z**3, after two steps if x < 2."""
+    """The second derivative of gammaln for x >= 0: 1 / z + 1 / (2 z**2) + p(1 / z**2) / z**3, after two steps if x < 2.
+
+    NaN below 0.
+    """
     small = x < 2.0
     r = 1.0 / np.where(small, x + 2.0, x)
     w = r * r
-    y = fma(w, 0.5, fma(w * r, horner(w, TRIGAMMA_TAIL), r))
+    y = fma(w, 0.5, fma(w * r, polynomial(w, TRIGAMMA_TAIL), r))
     next_ = x + 1.0
     product = x * next_
-    return np.where(small, fma(x, x, next_ * next_) / (product * product) + y, y)
+    y = np.where(small, fma(x, x, next_ * next_) / (product * product) + y, y)
+    return np.where(x < 0.0, np.nan, y)
 
 
 def trigamma(x: Array) -> Array:
@@ -103,4 +112,4 @@ def trigamma(x: Array) -> Array:
 
 def sin_pi(x: Array) -> Array:
     """sin(pi x) for |x| <= 1/2."""
-    return x * horner(x * x, SINPI)
+    return x * polynomial(x * x, SINPI)

@@ -1,11 +1,12 @@
-"""Hyperbolic functions and their inverses, from expm1 and log1p."""
+"""Hyperbolic functions and their inverses, from exp and log1p."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from probdiff.compiler.native.vectormath.bits import fma
-from probdiff.compiler.native.vectormath.exponential import TINY, half_exp, quarter_expm1
+from probdiff.compiler.native.vectormath.bits import fma, polynomial
+from probdiff.compiler.native.vectormath.coefficients import SINH, TANH
+from probdiff.compiler.native.vectormath.exponential import exp, half_exp
 from probdiff.compiler.native.vectormath.logarithm import LOG2, log_of_sum
 from probdiff.tree import Array
 
@@ -13,20 +14,19 @@ LARGE = 2.0**28  # above it, sqrt(x**2 + 1) is x to within half an ULP of the re
 
 
 def tanh(x: Array) -> Array:
-    """tanh(|x|) = -e / (2 + e) = 1 - 2 (1 + e) / (2 + e),  e = expm1(-2 |x|); the second where e < -3/4, as it rounds less."""
-    e = 4.0 * quarter_expm1(-2.0 * np.abs(x))
-    large = e < -0.75
-    q = np.where(large, fma(2.0, e, 2.0), -e) / (2.0 + e)
-    return np.where(np.abs(x) < TINY, x, np.copysign(np.where(large, 1.0 - q, q), x))
+    """tanh(|x|) = 1 - 2 / (exp(2 |x|) + 1); x + x**3 p(x**2) below 0.55."""
+    a = np.abs(x)
+    w = x * x
+    y = 1.0 - 2.0 / (exp(2.0 * a) + 1.0)
+    return np.copysign(np.where(a < 0.55, fma(w * a, polynomial(w, TANH), a), y), x)
 
 
 def sinh(x: Array) -> Array:
-    """sinh(|x|) = 2 g + 2 g / (4 g + 1),  g = expm1(|x|) / 4."""
+    """sinh(|x|) = e - 1 / (4 e),  e = exp(|x|) / 2; x + x**3 p(x**2) below 1."""
     a = np.abs(x)
-    g = quarter_expm1(a)
-    twice = 2.0 * g
-    rest = np.where(twice < 2.0**60, twice, 0.0) / fma(4.0, g, 1.0)  # so that it is not inf / inf
-    return np.where(a < TINY, x, np.copysign(twice + rest, x))
+    w = x * x
+    e = half_exp(a)
+    return np.copysign(np.where(a < 1.0, fma(w * a, polynomial(w, SINH), a), e - 0.25 / e), x)
 
 
 def cosh(x: Array) -> Array:

@@ -3,7 +3,7 @@
 log(x) = k log 2 + log(1 + f),  1 + f = x / 2**k in [sqrt(1/2), sqrt(2)),
 log(1 + f) = f - (f**2 / 2 - s (f**2 / 2 + p(s**2))),  s = f / (2 + f).
 
-One division is faster here than the 12 further powers that a polynomial in f needs.
+One division is faster here than the 12 further powers of f that do without.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.compiler.native.vectormath.bits import (
-    even_odd,
     fast_two_sum,
     fma,
     from_bits,
     horner,
+    polynomial,
     to_bits,
     two_product,
 )
@@ -37,7 +37,7 @@ TWO_THIRDS_LOW = 3.700743415417188e-17  # 2 / 3 in exact arithmetic, minus the f
 
 
 def exponent_and_fraction(x: Array, extra: Array) -> tuple[Array, Array, Array]:
-    """(k, f, e) with x / 2**extra = 2**k (1 + f) for positive normal x; e holds the biased exponent k + extra in place."""
+    """(k, f, e) with x / 2**extra = 2**k (1 + f) for positive normal x; e has the bits of 2**(k + extra)."""
     shifted = to_bits(x) + (ONE_BITS - SQRT_HALF_BITS)
     e = np.bitwise_and(shifted, EXPONENT_MASK)
     k = from_bits(np.bitwise_or(np.right_shift(e, 52), INTEGER_BITS)) - (extra + (INTEGER + BIAS))
@@ -49,7 +49,7 @@ def log_of_fraction(k: Array, f: Array) -> Array:
     s = f / (2.0 + f)
     z = s * s
     h = 0.5 * f * f
-    c = fma(s, fma(z, even_odd(z, z * z, LOG), h), k * LOG2_LOW)
+    c = fma(s, fma(z, polynomial(z, LOG), h), k * LOG2_LOW)
     return fma(k, LOG2, f - (h - c))
 
 
@@ -83,6 +83,12 @@ def log1p(x: Array) -> Array:
     u = 1.0 + x
     low = x - (u - 1.0)  # exact for u < 2**53, and negligible beyond
     return np.where(x == 0.0, x, log_of_sum(u, low))
+
+
+def log1p_of_unit(x: Array) -> Array:
+    """log(1 + x) for 0 <= x <= 1, without looking at bits."""
+    large = x > 0.41421356237309503
+    return log_of_fraction(np.where(large, 1.0, 0.0), np.where(large, fma(0.5, x, -0.5), x))
 
 
 def log_twice(x: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff.compiler.native.vectormath.bits import ROUND, fma, from_bits, horner, to_bits, two_product
+from probdiff.compiler.native.vectormath.bits import ROUND, fma, from_bits, polynomial, to_bits, two_product
 from probdiff.compiler.native.vectormath.coefficients import CBRT
 from probdiff.compiler.native.vectormath.exponential import BIAS, exp_of_sum
 from probdiff.compiler.native.vectormath.logarithm import exponent_and_fraction, log_twice, rescue_subnormal
@@ -38,7 +38,7 @@ def cbrt(x: Array) -> Array:
     third = np.rint(k * (1 / 3))
     rest = k - 3.0 * third
     m = (1.0 + f) * np.where(rest > 0.0, 2.0, np.where(rest < 0.0, 0.5, 1.0))
-    y = horner(f, CBRT) * np.where(rest > 0.0, 2.0 ** (1 / 3), np.where(rest < 0.0, 0.5 ** (1 / 3), 1.0))
+    y = polynomial(f, CBRT) * np.where(rest > 0.0, 2.0 ** (1 / 3), np.where(rest < 0.0, 0.5 ** (1 / 3), 1.0))
     square, square_low = two_product(y, y)
     y = y + fma(-y, square_low, fma(-y, square, m)) / (3.0 * square)
     y = y * from_bits(np.left_shift(to_bits(third + (ROUND + BIAS)), 52))

@@ -13,6 +13,7 @@ from probdiff.compiler.native.vectormath.bits import (
     ROUND,
     fma,
     horner,
+    polynomial,
     to_bits,
     two_product,
     two_sum,
@@ -100,7 +101,7 @@ def angle(a: Array, b: Array) -> Array:
     w = t * t
     base = np.where(low, 0.0, np.where(high, HALF_PI, 0.5 * HALF_PI))
     base_low = np.where(low, 0.0, np.where(high, HALF_PI_LOW, 0.5 * HALF_PI_LOW))
-    return base + (t + fma(w * t, horner(w, ARCTAN), base_low))
+    return base + (t + fma(w * t, polynomial(w, ARCTAN), base_low))
 
 
 def half_arcsine(x: Array) -> tuple[Array, Array, Array]:
@@ -109,13 +110,13 @@ def half_arcsine(x: Array) -> tuple[Array, Array, Array]:
     small = a <= 0.5
     w = np.where(small, a * a, fma(-0.5, a, 0.5))
     s = np.where(small, a, np.sqrt(w))
-    return small, s, s * w * horner(w, ARCSIN)
+    return small, s, s * w * polynomial(w, ARCSIN)
 
 
 def arcsin(x: Array) -> Array:
     """arcsin(|x|) = pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)) above 1/2; NaN beyond 1."""
     small, s, p = half_arcsine(x)
-    return np.copysign(np.where(small, s + p, HALF_PI - (2.0 * (s + p) - HALF_PI_LOW)), x)
+    return np.copysign(np.where(small, s + p, (HALF_PI - 2.0 * s) - (2.0 * p - HALF_PI_LOW)), x)
 
 
 def arccos(x: Array) -> Array:

@@ -1,0 +1,398 @@
+"""From a program to loops: which operations share a loop nest, what is stored, and in which order the nests run.
+
+Every value is computed over its own index space. Elementwise operations and gathers over one space that can run at the
+same time form one nest, together with the reductions, scatters and stores that end in it. Operations that only move
+elements (slices, transposes, most reshapes) are views: strides into the array that holds the elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from probdiff.graph.program import Node, Program
+from probdiff.graph.trace import Graph, Tracer
+from probdiff.ops.dispatch import apply, dtype_of, shape_of
+from probdiff.ops.elementwise import rows
+from probdiff.ops.index import GETITEM, Slot, has_arrays
+from probdiff.ops.shape import BROADCAST_TO, RESHAPE, TRANSPOSE
+
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
+MATVEC_LIMIT = 1 << 22  # elements of a matrix up to which its product with a vector is a loop like any other
+COPY = rows["stop_gradient"]
+
+
+class View(NamedTuple):
+    """Elements of the array that `base` holds: an offset and a stride per axis, in elements."""
+
+    base: Any
+    offset: int
+    strides: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+def contiguous(base: Any) -> View:
+    """The whole of an array in C order."""
+    return View(base, 0, c_strides(base.shape), base.shape)
+
+
+def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+# Rewriting
+
+
+def rewrite(program: Program) -> Program:
+    """The same program with products of matrix and vector as loops, and views moved from results to arguments."""
+    graph = Graph()
+    values: dict[Node, Any] = {n: graph.input(n.shape, n.dtype) for n in program.inputs}
+    for node in program.nodes:
+        args = [values[a] if isinstance(a, Node) else a for a in node.args]
+        values[node] = _rewritten(node, args)
+    outputs = [values[o] if isinstance(o, Node) else o for o in program.outputs]
+    return Program(
+        [values[n].node for n in program.inputs], [o.node if isinstance(o, Tracer) else np.asarray(o) for o in outputs]
+    )
+
+
+def _rewritten(node: Node, args: list[Any]) -> Any:
+    name = node.op.name  # type: ignore[union-attr]
+    if name == "matmul":
+        x, y = args
+        if len(node.shape) == 2 and shape_of(x)[0] * shape_of(x)[1] * shape_of(y)[1] <= MATVEC_LIMIT:
+            if node.shape[1] == 1:
+                return np.sum(x * np.reshape(y, (1, -1)), axis=1, keepdims=True)
+            if node.shape[0] == 1:
+                return np.sum(np.reshape(x, (-1, 1)) * y, axis=0, keepdims=True)
+    if name in ("reshape", "transpose", "getitem") and isinstance(args[0], Tracer) and not has_arrays(node.params.get("index", ())):
+        return viewed(args[0], node.op, node.params)
+    return apply(node.op, *args, **node.params)  # type: ignore[arg-type]
+
+
+def viewed(x: Tracer, op: Any, params: dict[str, Any]) -> Any:
+    """A view of an elementwise result as the elementwise result of views, where that is possible."""
+    inner = x.node
+    if inner.op is None or not inner.op.elementwise or not inner.shape:
+        return apply(op, x, **params)
+    moved = []
+    for a in inner.args:
+        if shape_of(a) == ():
+            moved.append(Tracer(x.graph, a) if isinstance(a, Node) else a)
+            continue
+        piece = _moved(Tracer(x.graph, a) if isinstance(a, Node) else a, inner.shape, op, params)
+        if piece is None:
+            return apply(op, x, **params)
+        moved.append(piece)
+    return apply(inner.op, *moved, **inner.params)
+
+
+def _moved(a: Any, full: tuple[int, ...], op: Any, params: dict[str, Any]) -> Any:
+    """The argument `a`, which broadcasts to `full`, under the view."""
+    shape = shape_of(a)
+    if shape != full:
+        if op.name == "reshape":
+            return None
+        padded = (1,) * (len(full) - len(shape)) + shape
+        a = np.reshape(a, padded)
+        if op.name == "getitem":
+            index = []
+            for part, n, own in zip(explicit(params["index"], full), full, padded, strict=True):
+                if own == n:
+                    index.append(part)
+                else:
+                    index.append(0 if isinstance(part, int) else slice(None))
+            if any(p is None for p in params["index"]):
+                return None
+            params = {"index": tuple(index)}
+    if not isinstance(a, Tracer):
+        return op.evaluate(a, **params)
+    return viewed(a, op, params)
+
+
+def explicit(index: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
+    """An index with one entry per axis: no ellipsis; new axes are left out."""
+    parts = [p for p in index if p is not None]
+    given = sum(p is not Ellipsis for p in parts)
+    rest = [slice(None)] * (len(shape) - given)
+    if Ellipsis in parts:
+        k = parts.index(Ellipsis)
+        return parts[:k] + rest + parts[k + 1 :]
+    return parts + rest
+
+
+def view_of(view: View, node: Node) -> View | None:
+    """The view that `node` (a reshape, transpose or basic index) makes of a view; None if strides cannot say it."""
+    name, params = node.op.name, node.params  # type: ignore[union-attr]
+    if name == "transpose":
+        axes = params["axes"]
+        return View(view.base, view.offset, tuple(view.strides[k] for k in axes), node.shape)
+    if name == "getitem":
+        return _indexed(view, params["index"], node.shape)
+    if view.strides == c_strides(view.shape):
+        return View(view.base, view.offset, c_strides(node.shape), node.shape)
+    old = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
+    if [n for n, _ in old] != [n for n in node.shape if n != 1]:
+        return None
+    kept = iter(s for _, s in old)
+    return View(view.base, view.offset, tuple(0 if n == 1 else next(kept) for n in node.shape), node.shape)
+
+
+def _indexed(view: View, index: tuple[Any, ...], shape: tuple[int, ...]) -> View:
+    offset, strides, axis = view.offset, [], 0
+    given = sum(p is not None and p is not Ellipsis for p in index)
+    for part in index if Ellipsis in index else (*index, Ellipsis):
+        if part is None:
+            strides.append(0)
+        elif part is Ellipsis:
+            while axis < len(view.shape) - (given - _before(index)):
+                strides.append(view.strides[axis])
+                axis += 1
+        elif isinstance(part, slice):
+            start, _, step = part.indices(view.shape[axis])
+            offset += start * view.strides[axis]
+            strides.append(step * view.strides[axis])
+            axis += 1
+        else:
+            offset += (part % view.shape[axis]) * view.strides[axis]
+            axis += 1
+    return View(view.base, offset, tuple(strides), shape)
+
+
+def _before(index: tuple[Any, ...]) -> int:
+    """Indexed axes before the ellipsis (all of them if there is none)."""
+    count = 0
+    for part in index:
+        if part is Ellipsis:
+            break
+        count += part is not None
+    return count
+
+
+# Planning
+
+
+class Store(NamedTuple):
+    """The end of a value in a nest: written to a view of another array (a slice of a concatenation)."""
+
+    source: Any
+    target: View
+
+
+class Nest:
+    """One loop nest: its space, what it computes, and how values leave it."""
+
+    def __init__(self, space: tuple[int, ...], stage: int) -> None:
+        self.space = space
+        self.stage = stage
+        self.body: list[Node] = []
+        self.ends: list[Node] = []  # reductions and scatters over this space
+        self.stores: list[Store] = []
+
+
+class Opaque(NamedTuple):
+    """An operation that NumPy evaluates."""
+
+    node: Node
+    stage: int
+
+
+class Plan:
+    """Steps in order, and for every array that must exist, its node; `views` says where the others lie."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.views: dict[Node, View] = {}
+        self.stage: dict[Node, int] = {}
+        self.kind: dict[Node, str] = {}
+        self.stored: dict[Node, None] = {}
+        self.order: list[Node] = []
+        self._classify()
+        self._schedule()
+        self._collect()
+
+    def view(self, a: Any) -> View:
+        """Where the elements of a node or constant array are."""
+        return self.views.get(a) or contiguous(a) if isinstance(a, Node) else contiguous(a)
+
+    def _classify(self) -> None:
+        replaced: dict[Node, Node] = {}
+        for node in self.program.nodes:
+            kind = kind_of(node)
+            if kind == "view":
+                base = node.args[0]
+                found = view_of(self.view(base), node)
+                if found is None:
+                    copy = replaced.get(base)
+                    if copy is None:
+                        copy = Node(COPY, (base,), {}, base.shape, base.dtype)
+                        replaced[base] = copy
+                        self.kind[copy] = "loop"
+                        self.order.append(copy)
+                    found = view_of(contiguous(copy), node)
+                assert found is not None
+                self.views[node] = found
+            self.kind[node] = kind
+            self.order.append(node)
+
+    def _ready(self, a: Any, space: tuple[int, ...] | None) -> int:
+        """The first stage at which a nest over `space` can use `a`."""
+        if not isinstance(a, Node) or a.op is None:
+            return 0
+        if a in self.views:
+            base = self.views[a].base
+            return self._ready(base, None)
+        stage = self.stage[a]
+        return stage if self.kind[a] in ("loop", "gather") and a.shape == space else stage + 1
+
+    def _schedule(self) -> None:
+        for node in self.order:
+            kind = self.kind[node]
+            if kind == "view":
+                continue
+            if kind in ("loop", "gather"):
+                bases = node.args[:1] if kind == "gather" else ()
+                own = node.args[1:] if kind == "gather" else node.args
+                self.stage[node] = max([0, *(self._ready(a, node.shape) for a in own), *(self._ready(a, None) for a in bases)])
+            elif kind in ("reduce", "scatter"):
+                self.stage[node] = max(self._ready(a, node.args[0].shape) for a in node.args)
+            elif kind == "join":
+                self.stage[node] = max(self._ready(a, shape_of(a)) for a in node.args)
+            else:
+                self.stage[node] = max([0, *(self._ready(a, None) for a in node.args)])
+        self._delay()
+
+    def _delay(self) -> None:
+        """Move elementwise work to the last stage that can still use it, so that fewer arrays are stored."""
+        latest: dict[Node, int] = {}
+        outputs = {o for o in self.program.outputs if isinstance(o, Node)}
+
+        def need(a: Any, stage: int, space: tuple[int, ...] | None) -> None:
+            if not isinstance(a, Node) or a.op is None:
+                return
+            if a in self.views:
+                need(self.views[a].base, stage, None)
+                return
+            same = self.kind[a] in ("loop", "gather") and a.shape == space
+            limit = stage if same else stage - 1
+            latest[a] = min(latest.get(a, limit), limit)
+
+        for node in reversed(self.order):
+            kind = self.kind[node]
+            if kind == "view":
+                continue
+            if kind in ("loop", "gather") and node in latest and node not in outputs:
+                self.stage[node] = max(self.stage[node], latest[node])
+            stage = self.stage[node]
+            for k, a in enumerate(node.args):
+                if kind == "gather":
+                    need(a, stage, None if k == 0 else node.shape)
+                elif kind == "loop":
+                    need(a, stage, node.shape)
+                elif kind in ("reduce", "scatter"):
+                    need(a, stage, node.args[0].shape)
+                elif kind == "join":
+                    need(a, stage, shape_of(a))
+                else:
+                    need(a, stage, None)
+
+    def _collect(self) -> None:
+        nests: dict[Any, Nest] = {}
+        opaque: list[Opaque] = []
+        home: dict[Node, Nest] = {}
+
+        def nest(space: tuple[int, ...], stage: int) -> Nest:
+            key = (space, stage)
+            if key not in nests:
+                nests[key] = Nest(space, stage)
+            return nests[key]
+
+        for node in self.order:
+            kind, stage = self.kind[node], self.stage.get(node, 0)
+            if kind in ("loop", "gather"):
+                home[node] = nest(node.shape, stage)
+                home[node].body.append(node)
+            elif kind in ("reduce", "scatter"):
+                nest(shape_of(node.args[0]), stage).ends.append(node)
+                self.stored[node] = None
+            elif kind == "join":
+                self.stored[node] = None
+                for a, target in zip(node.args, _pieces(node), strict=True):
+                    nest(shape_of(a), stage).stores.append(Store(a, target))
+            elif kind == "opaque":
+                opaque.append(Opaque(node, stage))
+                self.stored[node] = None
+        for node in self.order:
+            kind, stage = self.kind[node], self.stage.get(node, 0)
+            for k, a in enumerate(node.args):
+                if not isinstance(a, Node) or a.op is None:
+                    continue
+                if a in self.views:
+                    self._store(self.views[a].base)
+                elif a in home:
+                    if kind == "view" or kind == "opaque" or (kind == "gather" and k == 0):
+                        self._store(a)
+                    else:
+                        space = node.shape if kind in ("loop", "gather") else shape_of(a if kind == "join" else node.args[0])
+                        if home[a] is not nests.get((space, stage)):
+                            self._store(a)
+        for o in self.program.outputs:
+            if isinstance(o, Node) and o.op is not None:
+                self._store(self.views[o].base if o in self.views else o)
+        self.steps: list[Nest | Opaque] = sorted(
+            [*nests.values(), *opaque], key=lambda s: (s.stage, isinstance(s, Opaque))
+        )
+
+    def _store(self, a: Any) -> None:
+        if isinstance(a, Node) and a.op is not None:
+            self.stored[a] = None
+
+
+def kind_of(node: Node) -> str:
+    """How a node takes part: loop, gather, reduce, scatter, join, view or opaque."""
+    op, params = node.op, node.params
+    name = op.name  # type: ignore[union-attr]
+    if name in ("reshape", "transpose"):
+        return "view"
+    if name == "getitem":
+        if not has_arrays(params["index"]):
+            return "view"
+        return "gather" if simple_gather(params["index"]) else "opaque"
+    if op.elementwise or name == "broadcast_to":  # type: ignore[union-attr]
+        return "loop" if not any(a.dtype.kind not in "fiub" for a in node.args if hasattr(a, "dtype")) else "opaque"
+    if name in REDUCTIONS:
+        return "reduce"
+    if name == "index_add":
+        index = params["index"]
+        return "join" if not has_arrays(index) else "scatter" if simple_gather(index) else "opaque"
+    if name == "concatenate":
+        return "join"
+    return "opaque"
+
+
+def simple_gather(index: tuple[Any, ...]) -> bool:
+    """Full slices, then index arrays side by side, then nothing."""
+    k = 0
+    while k < len(index) and index[k] == slice(None):
+        k += 1
+    return all(isinstance(p, Slot) for p in index[k:])
+
+
+def _pieces(node: Node) -> list[View]:
+    """Where the arguments of a concatenation (or the one of an addition into zeros) go."""
+    whole = contiguous(node)
+    if node.op.name == "index_add":  # type: ignore[union-attr]
+        return [_indexed(whole, node.params["index"], shape_of(node.args[0]))]
+    axis, out, start = node.params["axis"], [], 0
+    for a in node.args:
+        out.append(View(node, start * whole.strides[axis], whole.strides, shape_of(a)))
+        start += shape_of(a)[axis]
+    return out
+
+
+__all__ = ["BROADCAST_TO", "GETITEM", "RESHAPE", "TRANSPOSE", "Nest", "Opaque", "Plan", "Store", "View", "dtype_of", "rewrite"]
