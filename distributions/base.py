@@ -39,6 +39,7 @@ class Distribution:
     domains: ClassVar[dict[str, Support | None]] = {}
     relation: ClassVar[str] = ""
     exclusive: ClassVar[tuple[str, ...]] = ()
+    __broadcasts__: ClassVar[bool] = True  # called with arrays, a constructor makes the container of arrays
     _defaults: ClassVar[dict[str, Any]] = {}
     _alternatives: ClassVar[dict[str, Alternative]] = {}
     _given: ClassVar[frozenset[str]] = frozenset()

@@ -7,10 +7,11 @@ runs the recording of f on duals: one native loop that returns values and partia
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Ref:
 class Kernel:
     """A recording of f on scalars: the values, and with `wrt` the partials of each value along each of those leaves."""
 
-    __slots__ = ("capture", "count", "native", "partial_of", "program")
+    __slots__ = ("capture", "container", "count", "native", "partial_of", "program", "result_is_leaf")
 
     def __init__(self, recorded: Capture, program: Program, count: int, partial_of: list[list[int | None]]) -> None:
         self.capture = recorded
@@ -53,6 +54,10 @@ class Kernel:
         self.count = count
         self.partial_of = partial_of
         self.native: Any = None
+        probe = unflatten(recorded.out_spec, [0.0] * recorded.out_spec.num_leaves)
+        value = probe.value
+        self.result_is_leaf = isinstance(value, float)
+        self.container = dataclasses.is_dataclass(value)
 
     def run(self, inputs: list[Any]) -> list[Any]:
         """Outputs for arrays of inputs: natively for plain ones, by the interpreter for lifted ones."""
@@ -68,26 +73,117 @@ class Kernel:
 _kernels: dict[Any, Kernel | None] = {}
 
 
-def broadcast(f: Callable[..., Any], signature: str | None = None) -> Callable[..., Any]:
+class Broadcast:
+    """What `broadcast(f)` returns: f per element of its arguments' leaves."""
+
+    __slots__ = ("__dict__", "__weakref__", "cores", "direct", "f", "forward", "inner", "mark")
+
+    def __init__(self, f: Callable[..., Any], signature: str | None) -> None:
+        self.f = f
+        self.forward = type(f) is FwdDiff
+        self.inner = inner = f.f if isinstance(f, FwdDiff) else f
+        self.cores = None if signature is None else _core_dimensions(signature)
+        # A constructor of a container: called with arrays, it holds them.
+        self.direct = signature is None and getattr(inner, "__broadcasts__", False)
+
+    def __fingerprint__(self) -> tuple[Any, ...]:
+        return (self.f, tuple(self.cores or ()))
+
+    def __repr__(self) -> str:
+        return f"broadcast({getattr(self.f, '__name__', self.f)!s})"
+
+    def __call__(self, *args: Tree, **kwargs: Any) -> Tree:
+        if self.direct:
+            return self.inner(*args, **kwargs)
+        if self.cores is not None or kwargs or any(type(a) is Ref for a in args):
+            return _call(self.f, self.inner, self.cores, args, kwargs)
+        leaves, spec = flatten(args)
+        if self.forward and self.f.wrt is None:  # type: ignore[attr-defined]
+            result = _again(self.inner, leaves, spec)
+            if result is not None:
+                return result
+        out = _scalar_call(self.f, self.inner, self.inner, leaves, spec)
+        return out[0] if out is not None else _by_element(self.f, self.inner, leaves, spec, [0] * len(leaves))
+
+    @property
+    def __pullback__(self) -> Any:
+        if not self.forward:
+            raise AttributeError("__pullback__")
+        return functools.partial(_pullback, self.f, self.inner, self.cores)
+
+
+def broadcast(f: Callable[..., Any], signature: str | None = None) -> Broadcast:
     """A function that applies f per element of its arguments' leaves, which broadcast like NumPy's.
 
     Structures are structures of arrays: `broadcast(Normal)(mu, sigma)` is one Normal that holds arrays. An argument
     wrapped in `Ref` is given whole to every element. With `signature`, as in numpy.vectorize, elements are arrays:
     "(n),()->()" gives f vectors (the last axis of the leaves of its first argument) and scalars.
     """
-    inner = f.f if isinstance(f, FwdDiff) else f
-    direct = signature is None and getattr(inner, "__broadcasts__", False)
-    cores = None if signature is None else _core_dimensions(signature)
+    return Broadcast(f, signature)
 
-    def wrapped(*args: Tree, **kwargs: Any) -> Tree:
-        if direct:  # a constructor of a container: called with arrays, it holds them
-            return inner(*args, **kwargs)
-        return _call(f, inner, cores, args, kwargs)
 
-    functools.update_wrapper(wrapped, inner, updated=())
-    if isinstance(f, FwdDiff):
-        wrapped.__pullback__ = functools.partial(_pullback, f, inner, cores)  # type: ignore[attr-defined]
-    return wrapped
+class Route(NamedTuple):
+    """How a call of kinds seen before goes: straight to machine code and onto the tape."""
+
+    native: Any
+    inputs: list[int]  # leaves that are inputs of the kernel
+    mine: list[int]  # leaves that carry a partial
+    partials: list[int]  # which output of the kernel belongs to each of them
+
+
+_routes: dict[Any, Route] = {}
+
+
+def _again(inner: Any, leaves: list[Any], spec: Any) -> Any:
+    """The short way for a kernel with one result over plain arrays, under one reverse differentiation; or None."""
+    tape = None
+    values, kinds = [], []
+    for x in leaves:
+        kind = type(x)
+        if kind is Variable:
+            if tape is None:
+                tape = x.tape
+            elif x.tape is not tape:
+                return None
+            x = x.value
+            kind = type(x)
+            kinds.append(Variable)
+        if kind is not np.ndarray and kind is not np.float64:
+            return None
+        values.append(x)
+        kinds.append(x.dtype)
+    route = _routes.get((fingerprint(inner), spec, *kinds))
+    if route is None or tape is None:
+        return None
+    out = route.native(*values)
+    return tape.record(out[0], Partials([leaves[k] for k in route.mine], [out[p] for p in route.partials]))
+
+
+def _remember(inner: Any, leaves: list[Any], spec: Any, kernel: Kernel, mine: tuple[int, ...]) -> None:
+    """Take the short way next time, where it exists."""
+    mark = fingerprint(inner)
+    simple = (
+        mark is not None
+        and kernel.count == 1
+        and not kernel.capture.lifted
+        and kernel.native is not None
+        and kernel.capture.out_spec.num_leaves == len(kernel.program.outputs)
+        and kernel.result_is_leaf
+        and all(isinstance(o, Node) and o.op is not None for o in kernel.program.outputs)
+        and all(p is not None for p in kernel.partial_of[0])
+    )
+    if not simple:
+        return
+    kinds: list[Any] = []
+    for x in leaves:
+        if type(x) is Variable:
+            kinds.append(Variable)
+            x = x.value
+        if type(x) is not np.ndarray and type(x) is not np.float64:
+            return
+        kinds.append(x.dtype)
+    partials = [p for p in kernel.partial_of[0] if p is not None]
+    _routes[(mark, spec, *kinds)] = Route(kernel.native, list(range(len(leaves))), list(mine), partials)
 
 
 def _core_dimensions(signature: str) -> list[int]:
@@ -176,7 +272,7 @@ def _record(call: Any, leaves: list[Any], spec: Any, kinds: Any, wrt: tuple[int,
             out, out_spec = flatten(call(*args))
             count = len(out)
             names.extend([] for _ in out)
-            return unflatten(out_spec, out)
+            return _Result(unflatten(out_spec, out), [])
         level = new_level()
         duals = list(inputs)
         for d, k in enumerate(wrt):
@@ -237,7 +333,7 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
         inputs = [x for k, x in enumerate(leaves) if not isinstance(_kind(x), tuple)] + kernel.capture.lifted
         with np.errstate(all="ignore"):
             out = interpret(kernel.program, inputs)
-        return (kernel.capture.rebuild(_filled(out, kernel.program, inputs)),)
+        return (kernel.capture.rebuild(_filled(out, kernel, inputs)).value,)
     tape = top.tape
     wanted = _wrt(f, leaves, spec)
     mine = tuple(k for k in wanted if type(leaves[k]) is Variable and leaves[k].tape is tape)
@@ -257,7 +353,7 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
     values += [x.value if type(x) is Variable and x.tape is tape else x for x in lifted]
     out = kernel.run(values)
     count = kernel.count
-    ys = _filled(out[:count], kernel.program, values)
+    ys = _filled(out[:count], kernel, values)
     results = []
     for y, row in zip(ys, kernel.partial_of, strict=True):
         used = [(x, out[p]) for x, p in zip(inputs, row, strict=True) if p is not None]
@@ -265,6 +361,7 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
             results.append(y)
         else:
             results.append(tape.record(y, Partials([x for x, _ in used], [p for _, p in used])))
+    _remember(inner, leaves, spec, kernel, mine)
     rebuilt = kernel.capture.rebuild(results + [0.0] * (len(out) - count))
     return (rebuilt.value,)
 
@@ -273,13 +370,13 @@ def _wrt(f: FwdDiff, leaves: list[Any], spec: Any) -> list[int]:
     return f._wanted(leaves, spec) if f.wrt is not None else [k for k, x in enumerate(leaves) if is_float(x)]
 
 
-def _filled(out: list[Any], program: Program, inputs: list[Any]) -> list[Any]:
-    """Results in the common shape, except inputs that were passed on unchanged into a structure."""
+def _filled(out: list[Any], kernel: Kernel, inputs: list[Any]) -> list[Any]:
+    """Results in the common shape, except inputs that a container holds as they are."""
     shapes = [shape_of(x) for x in inputs]
     first = shapes[0] if shapes else ()
     shape = first if all(s == first or s == () for s in shapes) else np.broadcast_shapes(*shapes)
-    for k, (y, o) in enumerate(zip(out, program.outputs, strict=False)):
-        if shape_of(y) != shape and not (type(o) is Node and o.op is None):
+    for k, (y, o) in enumerate(zip(out, kernel.program.outputs, strict=False)):
+        if shape_of(y) != shape and not (kernel.container and type(o) is Node and o.op is None):
             y = np.broadcast_to(y, shape)
             out[k] = y if is_lifted(y) else y.copy()
     return out

@@ -29,19 +29,30 @@ class Dual(Lifted):
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
         level = self.level
-        values = [a.value if type(a) is Dual and a.level == level else a for a in args]
-        z = apply(op, *values, **params)
-        smooth = op.smooth
-        if not smooth or not is_float(z):
+        values, duals, plain = [], [], True
+        for i, a in enumerate(args):
+            if type(a) is Dual and a.level == level:
+                duals.append((i, a.partials))
+                a = a.value
+            if isinstance(a, Lifted):
+                plain = False
+            values.append(a)
+        z = op.evaluate(*values, **params) if plain else apply(op, *values, **params)
+        if not op.smooth or not is_float(z):
             return z
-        duals = [(i, a.partials) for i, a in enumerate(args) if type(a) is Dual and a.level == level and i in smooth]
-        if not duals:
-            return z
-        if op.elementwise and "dtype" not in params:
-            partials = _elementwise(op, values, z, duals)
+        if op.elementwise and not params:
+            if op.kinked and plain:  # type: ignore[attr-defined]
+                with np.errstate(all="ignore"):
+                    partials = _elementwise(op, values, z, duals)
+            else:
+                partials = _elementwise(op, values, z, duals)
         else:
-            partials = _general(op, values, z, duals, params)
-        return Dual(level, z, partials) if any(p is not None for p in partials) else z
+            duals = [(i, p) for i, p in duals if i in op.smooth]
+            partials = _general(op, values, z, duals, params) if duals else ()
+        for p in partials:
+            if p is not None:
+                return Dual(level, z, partials)
+        return z
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,25 +72,19 @@ class Dual(Lifted):
 def _elementwise(op: Any, values: list[Array], z: Array, duals: list[tuple[int, Partials]]) -> Partials:
     if op.name == "where":
         return _selected(op, values, duals)
-    if len(duals) == 1 and type(op.partials[duals[0][0]]) is float:
-        constant = op.partials[duals[0][0]]
-        return tuple(None if dot is None else chain(constant, dot) for dot in duals[0][1])
-    with np.errstate(all="ignore"):  # a derivative may be infinite where the value is not
-        return _chained(op, values, z, duals)
-
-
-def _chained(op: Any, values: list[Array], z: Array, duals: list[tuple[int, Partials]]) -> Partials:
-    totals: list[Any] = [None] * len(duals[0][1])
+    totals: list[Any] | None = None
     for i, partials in duals:
-        derivative = None
-        for k, dot in enumerate(partials):
-            if dot is None:
-                continue
-            if derivative is None:
-                derivative = op.partial(i, values, z)
-            term = chain(derivative, dot)
-            totals[k] = term if totals[k] is None else totals[k] + term
-    return tuple(totals)
+        derivative = op.partials[i]
+        if derivative is None:
+            continue
+        if type(derivative) is not float:
+            derivative = derivative(*values, z)
+        terms = [None if dot is None else chain(derivative, dot) for dot in partials]
+        if totals is None:
+            totals = terms
+        else:
+            totals = [t if s is None else s if t is None else s + t for s, t in zip(totals, terms, strict=True)]
+    return tuple(totals) if totals is not None else ()
 
 
 def _selected(op: Any, values: list[Array], duals: list[tuple[int, Partials]]) -> Partials:

@@ -50,8 +50,14 @@ class Variable(Lifted):
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
         level = self.level
-        values = [a.value if type(a) is Variable and a.level == level else a for a in args]
-        z = apply(op, *values, **params)
+        values, plain = [], True
+        for a in args:
+            if type(a) is Variable and a.level == level:
+                a = a.value
+            if isinstance(a, Lifted):
+                plain = False
+            values.append(a)
+        z = op.evaluate(*values, **params) if plain else apply(op, *values, **params)
         if not op.smooth or not is_float(z):
             return z
         return self.tape.record(z, (op, args, values, params))

@@ -30,6 +30,12 @@ def identity(op: Op, args: list[Any]) -> Any:
             return y
         if name == "times" and (_is(x, 0.0) or _is(y, 0.0)):
             return 0.0
+    elif name == "bitwise_and":
+        x, y = args
+        if isinstance(y, bool | np.bool_) and y and x.dtype.kind == "b":
+            return x
+        if isinstance(x, bool | np.bool_) and x and y.dtype.kind == "b":
+            return y
     elif name == "add":
         x, y = args
         if _is(y, 0.0) and _stands_for(x, y):

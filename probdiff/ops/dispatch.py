@@ -164,7 +164,7 @@ class Lifted:
         if method == "__call__" and not kwargs:
             op = ufuncs.get(ufunc)
             if op is not None:
-                return apply(op, *args)
+                return self.process(op, args, {}) if len(args) == 1 else apply(op, *args)
         from probdiff.ops.protocol import call_ufunc
 
         return call_ufunc(ufunc, method, args, kwargs)

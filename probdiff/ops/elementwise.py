@@ -7,6 +7,7 @@ what a partial that is zero, or a cotangent that nobody sent, means.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -15,12 +16,35 @@ import numpy as np
 
 from probdiff.errors import ShapeError
 from probdiff.ops import dispatch
-from probdiff.ops.dispatch import Op, apply, shape_of, ufuncs, user_line
+from probdiff.ops.dispatch import Lifted, Op, apply, shape_of, ufuncs, user_line
 from probdiff.tree import Array
 
 Partial = Callable[..., Array] | float | None
 LN2 = float(np.log(2.0))
 LN10 = float(np.log(10.0))
+
+
+def _divide(x: Any, y: Any) -> Any:
+    try:
+        return x / y
+    except ZeroDivisionError:  # two Python floats
+        return np.divide(x, y)
+
+
+# Python's operators do on NumPy's numbers what the ufuncs do, in a tenth of the time.
+_operators: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": _divide,
+    "negative": operator.neg,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+# Rows whose derivative is infinite at points where the value is finite, and NumPy has not warned yet.
+_kinked = ("sqrt", "cbrt", "power", "float_power", "arcsin", "arccos", "arccosh", "arctan2", "logaddexp", "xlogy", "xlog1py")
 
 
 class Elementwise(Op):
@@ -30,7 +54,8 @@ class Elementwise(Op):
 
     def __init__(self, name: str, function: Callable[..., Any], partials: tuple[Partial, ...]) -> None:
         self.name = name
-        self.evaluate = function  # type: ignore[method-assign]
+        self.evaluate = _operators.get(name, function)  # type: ignore[method-assign]
+        self.kinked = name in _kinked
         self.partials = partials
         self.smooth = tuple(i for i, p in enumerate(partials) if p is not None)
         self.ufunc = function if isinstance(function, np.ufunc) else None
@@ -57,13 +82,15 @@ class Elementwise(Op):
 
 def chain(derivative: Array, dot: Array) -> Array:
     """derivative * dot, with the constants that need no multiplication taken out."""
-    if type(derivative) is float and derivative != 0.0:
+    if type(derivative) is float and 0.0 != derivative and abs(derivative) < 1e300:
         if derivative == 1.0:
             return dot
         return -dot if derivative == -1.0 else derivative * dot
     if type(dot) is float and dot == 1.0:
         return derivative
-    return apply(TIMES, derivative, dot)
+    if isinstance(derivative, Lifted) or isinstance(dot, Lifted):
+        return apply(TIMES, derivative, dot)
+    return _times(derivative, dot)
 
 
 def unbroadcast(x_bar: Array, from_shape: tuple[int, ...], to_shape: tuple[int, ...]) -> Array:
@@ -114,15 +141,15 @@ def result_dtype(op: Elementwise, kinds: tuple[Any, ...]) -> np.dtype:
 
 
 def _times(x: Any, y: Any) -> Any:
-    z = np.multiply(x, y)
-    if isinstance(z, np.ndarray) and z.ndim:
-        flat = z.ravel()
-        squares = np.dot(flat, flat)  # NaN exactly if an element is: the cheapest test there is
-        if squares == squares:
-            return z
-    elif z == z:
-        return z
-    return np.where((np.equal(x, 0)) | (np.equal(y, 0)), np.zeros((), z.dtype), z)
+    if type(x) is np.ndarray or type(y) is np.ndarray:
+        with np.errstate(all="ignore"):
+            z = np.multiply(x, y)
+            flat = z.ravel()
+            squares = np.dot(flat, flat)  # NaN exactly if an element is: the cheapest test there is
+            if squares == squares:
+                return z
+            return np.where(np.equal(x, 0) | np.equal(y, 0), np.zeros((), z.dtype), z)
+    return x * y if x != 0 and y != 0 else x * 0 if x == 0 else y * 0
 
 
 rows: dict[str, Elementwise] = {}
@@ -141,7 +168,7 @@ def row(name: str, function: Callable[..., Any], dx: Partial = None, dy: Partial
 row("add", np.add, dx=1.0, dy=1.0)
 row("subtract", np.subtract, dx=1.0, dy=-1.0)
 row("multiply", np.multiply, dx=lambda x, y, z: y, dy=lambda x, y, z: x)
-row("divide", np.divide, dx=lambda x, y, z: 1.0 / y, dy=lambda x, y, z: -z / y)
+row("divide", np.divide, dx=lambda x, y, z: _divide(1.0, y), dy=lambda x, y, z: _divide(-z, y))
 row("negative", np.negative, dx=-1.0)
 row("positive", np.positive, dx=1.0)
 row("reciprocal", np.reciprocal, dx=lambda x, z: -z * z)

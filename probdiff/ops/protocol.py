@@ -143,6 +143,8 @@ def _reduction(op: Any, name: str) -> Callable[..., Any]:
     def reduce(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **kwargs: Any
     ) -> Array:
+        if axis is None and dtype is None and out is None and not kwargs and isinstance(a, Lifted) and keepdims is not True:
+            return apply(op, a, axis=tuple(range(a.ndim)))
         refuse(name, out=out, **kwargs)
         x = array(a) if dtype is None else astype(array(a), dtype)
         return reduce_with(op, x, axis, bool(keepdims) and keepdims is not np._NoValue)  # type: ignore[attr-defined]

@@ -63,7 +63,7 @@ def _build(program: Program) -> Callable[..., list[Any]]:
         if len(unique) == 1:
             results = (results,)
         return [
-            results[position[o]] if o in position else inputs[inputs_at[o]] if isinstance(o, Node) else o
+            o if not isinstance(o, Node) else results[position[o]] if o in position else inputs[inputs_at[o]]
             for o in program.outputs
         ]
 
