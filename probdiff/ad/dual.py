@@ -28,6 +28,10 @@ class Dual(Lifted):
         self.partials = partials
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
+        if op.elementwise and not params and len(args) < 3:
+            quick = self._quick(op, args)
+            if quick is not None:
+                return quick
         level = self.level
         values, duals, plain = [], [], True
         for i, a in enumerate(args):
@@ -53,6 +57,29 @@ class Dual(Lifted):
             if p is not None:
                 return Dual(level, z, partials)
         return z
+
+    def _quick(self, op: Any, args: tuple[Any, ...]) -> Array:
+        """The rule for one dual over plain numbers, as the argument of a unary row or beside a plain number; or None."""
+        value = self.value
+        if type(value) is not np.float64 and type(value) is not np.ndarray:
+            return None
+        i, values = 0, (value,)
+        if len(args) == 2:
+            i = 0 if args[0] is self else 1
+            other = args[1 - i]
+            if isinstance(other, Lifted):
+                return None
+            values = (value, other) if i == 0 else (other, value)
+        z = op.evaluate(*values)
+        derivative = op.partials[i]
+        if derivative is None:
+            return z
+        if op.kinked:
+            with np.errstate(all="ignore"):
+                derivative = derivative(*values, z)
+        elif type(derivative) is not float:
+            derivative = derivative(*values, z)
+        return Dual(self.level, z, tuple([None if d is None else chain(derivative, d) for d in self.partials]))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ class FwdDiff:
     mode   "lazy": value on the way forward, then one dual evaluation per argument whose cotangent is used;
            "single_pass": value and all partials in one evaluation on the way forward;
            None: lazy for a direct `pullback`, single pass inside a larger program
-    wrt    positions of the arguments that carry partials; None for all
+    wrt    positions of the arguments that carry partials; None for all. To reverse mode, f is constant in the others
 
     After fwddiff of ForwardDiffPullbacks.jl (O. Schulz).
     """

@@ -182,7 +182,11 @@ def pullback(f: Callable[..., Any], *args: Tree) -> tuple[Any, Callable[[Tree], 
                     v.x_bar = None
         with _silent(all="ignore"):
             walk(tape, seeds)
-        return tuple(_collect(plan) for _, plan in pairs)
+        given = [g for _, g in seeds if isinstance(g, np.ndarray)]
+        own = tuple(_collect(plan) for _, plan in pairs)
+        if given:  # a function that passes its argument on must not hand out the caller's array
+            own = map_leaves(lambda g: g.copy() if any(g is s for s in given) else g, own)
+        return own
 
     return y, back
 
@@ -246,13 +250,17 @@ def pushforward(f: Callable[..., Any], *args: Tree) -> Callable[..., Tree]:
     a tangent is taken as a float.
     """
     flat, spec = flatten(args)
+    simple = all(a is b for a, b in zip(args, flat, strict=False)) and len(args) == len(flat)
 
     def forward(*tangents: Tree) -> Tree:
         if len(tangents) != len(args):
             raise ShapeError(f"pushforward of {len(args)} arguments got {len(tangents)} tangents")
         dots: list[Any] = []
-        for t, child in zip(tangents, spec.children(), strict=True):
-            dots.extend([None] * child.num_leaves if t is None else _match(child, t, child.num_leaves))
+        if simple and not any(isinstance(t, tuple | list | dict) for t in tangents):
+            dots.extend(tangents)
+        else:
+            for t, child in zip(tangents, spec.children(), strict=True):
+                dots.extend([None] * child.num_leaves if t is None else _match(child, t, child.num_leaves))
         level, width = new_level(), None
         leaves = []
         for x, dot in zip(flat, dots, strict=True):
@@ -276,7 +284,9 @@ def pushforward(f: Callable[..., Any], *args: Tree) -> Callable[..., Tree]:
                 raise ShapeError("pushforward got tangents with different numbers of directions")
             width = (wide,)
             leaves.append(Dual(level, strong(x), directions))
-        y = f(*unflatten(spec, leaves))
+        y = f(*leaves) if simple else f(*unflatten(spec, leaves))
+        if type(y) is Dual and width == (None,):
+            return _tangent(y, level, None)
         return map_leaves(lambda leaf: _tangent(leaf, level, width[0] if width else None), y)
 
     return forward

@@ -43,7 +43,7 @@ class Op:
     """A primitive operation: how NumPy evaluates it, what it returns, how it differentiates.
 
     `evaluate(*args, **params)` is plain NumPy; `infer(args, params)` gives shape and dtype of the result;
-    `jvp(z, args, dots, params)` is the tangent (a None among `dots` is zero); `vjp(z_bar, z, args, params, i)` the
+    `jvp(z, args, dots, params)` is the tangent (each of `dots` has its argument's shape, None is zero); `vjp(z_bar, z, args, params, i)` the
     cotangent of argument i, of any shape that broadcasts to it. `smooth` lists the arguments with a derivative.
     """
 
@@ -338,9 +338,13 @@ def install_operators(table: dict[str, Op]) -> None:
 
     def binary(op: Op) -> tuple[Callable[..., Any], Callable[..., Any]]:
         def forward(self: Lifted, other: Any) -> Array:
+            if isinstance(other, list):
+                other = np.asarray(other)
             return apply(op, self, other) if _operand(other) else NotImplemented
 
         def backward(self: Lifted, other: Any) -> Array:
+            if isinstance(other, list):
+                other = np.asarray(other)
             return apply(op, other, self) if _operand(other) else NotImplemented
 
         return forward, backward

@@ -31,9 +31,9 @@ class Matmul(Op):
         x, y = args
         terms = []
         if dots[0] is not None:
-            terms.append(apply(self, np.broadcast_to(dots[0], shape_of(x)), y))
+            terms.append(apply(self, dots[0], y))
         if dots[1] is not None:
-            terms.append(apply(self, x, np.broadcast_to(dots[1], shape_of(y))))
+            terms.append(apply(self, x, dots[1]))
         return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
     def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
@@ -69,7 +69,7 @@ class Einsum(Op):
         total = None
         for i, dot in enumerate(dots):
             if dot is not None:
-                term = apply(self, *args[:i], np.broadcast_to(dot, shape_of(args[i])), *args[i + 1 :], **params)
+                term = apply(self, *args[:i], dot, *args[i + 1 :], **params)
                 total = term if total is None else total + term
         return total
 
@@ -119,9 +119,9 @@ class SolveTriangular(Op):
 
     def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
         a_dot, b_dot = dots
-        right = 0.0 if b_dot is None else np.broadcast_to(b_dot, shape_of(args[1]))
+        right = 0.0 if b_dot is None else b_dot
         if a_dot is not None:
-            t = self._triangle(np.broadcast_to(a_dot, shape_of(args[0])), params["lower"])
+            t = self._triangle(a_dot, params["lower"])
             right = right - np.matmul(np.swapaxes(t, -1, -2) if params["transpose"] else t, z)
         return apply(self, args[0], right, **params)
 

@@ -72,7 +72,7 @@ class Concatenate(Op):
         return (*shapes[0][:axis], total, *shapes[0][axis + 1 :]), np.result_type(*(a.dtype for a in args))
 
     def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
-        full = [np.zeros(shape_of(a)) if d is None else np.broadcast_to(d, shape_of(a)) for a, d in zip(args, dots, strict=True)]
+        full = [np.zeros(shape_of(a)) if d is None else d for a, d in zip(args, dots, strict=True)]
         return apply(self, *full, **params)
 
     def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:

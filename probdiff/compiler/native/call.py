@@ -1,7 +1,7 @@
 """Calls from Python into machine code, at the price of a builtin function.
 
 `caller(address, arguments)` makes a builtin that takes as many arrays or floats as the program has buffers, checks each
-against its description (dtype, shape, C order), and calls the code with the addresses of their elements, without the
+against its description (dtype, shape, C order, writable where it is a result), and calls the code with the addresses of their elements, without the
 interpreter lock. It returns 0, the code's error number, or -1 - k if argument k does not fit its description.
 
 The builtin is itself machine code; it reads objects by the layout of CPython 3.11 and later and of NumPy 2 (the public
@@ -23,10 +23,11 @@ import numpy as np
 from probdiff.compiler.native import jit
 
 _alive: list[Any] = []
-Description = tuple[tuple[int, ...], np.dtype]
+Description = tuple[tuple[int, ...], np.dtype, bool]  # shape, dtype, written to
+CARRAY, WRITEABLE = 0x101, 0x400  # NumPy's flags: C order and aligned; writable
 
 # self is an int holding the address of a table of 64-bit words: code, number of arguments, then for each argument its
-# dtype's address, its number of axes and the address of its shape.
+# dtype's address, its number of axes, the address of its shape and the flags it needs.
 _text = """
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyLong_FromLong(i64)
@@ -54,7 +55,7 @@ body:
   %slot = getelementptr ptr, ptr %buffers, i64 %k
   %type.at = getelementptr i8, ptr %arg, i64 8
   %type = load ptr, ptr %type.at
-  %row.k = mul i64 %k, 3
+  %row.k = mul i64 %k, 4
   %row = add i64 %row.k, 2
   %descr.at = getelementptr i64, ptr %table, i64 %row
   %descr = load i64, ptr %descr.at
@@ -62,6 +63,9 @@ body:
   %axes = load i64, ptr %axes.at
   %shape.at = getelementptr i64, ptr %descr.at, i64 2
   %shape = load ptr, ptr %shape.at
+  %need.at = getelementptr i64, ptr %descr.at, i64 3
+  %need.wide = load i64, ptr %need.at
+  %need = trunc i64 %need.wide to i32
   %content.at = getelementptr i8, ptr %arg, i64 16
   %array = icmp eq ptr %type, inttoptr (i64 {ndarray} to ptr)
   br i1 %array, label %check, label %number
@@ -72,7 +76,9 @@ number:
   %scalar = icmp eq i64 %axes, 0
   %double = icmp eq i64 %descr, {double}
   %fits.0 = and i1 %scalar, %double
-  %fits.1 = and i1 %fits.0, %either
+  %readable = icmp eq i32 %need, 257
+  %fits.2 = and i1 %fits.0, %readable
+  %fits.1 = and i1 %fits.2, %either
   store ptr %content.at, ptr %slot
   br i1 %fits.1, label %next, label %misfit
 check:
@@ -83,8 +89,8 @@ check:
   %nd.at = getelementptr i8, ptr %arg, i64 24
   %nd = load i32, ptr %nd.at
   %nd.wide = sext i32 %nd to i64
-  %ordered = and i32 %flags, 257
-  %ok.flags = icmp eq i32 %ordered, 257
+  %ordered = and i32 %flags, %need
+  %ok.flags = icmp eq i32 %ordered, %need
   %ok.d = icmp eq i64 %d, %descr
   %ok.nd = icmp eq i64 %nd.wide, %axes
   %ok.0 = and i1 %ok.flags, %ok.d
@@ -174,10 +180,10 @@ def caller(address: int, arguments: Sequence[Description]) -> Callable[..., int]
     if not _layout_holds():
         return functools.partial(_by_ctypes, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address), arguments)
     words = [address, len(arguments)]
-    for shape, dtype in arguments:
+    for shape, dtype, written in arguments:
         sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         _alive.append((sizes, dtype))
-        words += [id(np.dtype(dtype.str)), len(shape), ctypes.addressof(sizes)]
+        words += [id(np.dtype(dtype.str)), len(shape), ctypes.addressof(sizes), CARRAY | WRITEABLE * written]
     table = (ctypes.c_int64 * len(words))(*words)
     _alive.append(table)
     make = ctypes.pythonapi.PyCFunction_NewEx
@@ -188,9 +194,10 @@ def caller(address: int, arguments: Sequence[Description]) -> Callable[..., int]
 def _by_ctypes(code: Any, arguments: Sequence[Description], *args: Any) -> int:
     buffers = (ctypes.c_void_p * len(args))()
     keep = []
-    for k, (x, (shape, dtype)) in enumerate(zip(args, arguments, strict=True)):
+    for k, (x, (shape, dtype, written)) in enumerate(zip(args, arguments, strict=True)):
         a = np.asarray(x)
-        if a.shape != shape or a.dtype != dtype or not a.flags.c_contiguous:
+        fits = a.shape == shape and a.dtype == dtype and a.flags.c_contiguous and (a.flags.writeable or not written)
+        if not fits:
             return -1 - k
         keep.append(a)
         buffers[k] = a.ctypes.data

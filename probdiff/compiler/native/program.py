@@ -99,11 +99,10 @@ class Layout:
         if key not in _cache:
             _cache[key] = (jit.load(self.text(), names) if names else [], None)
         addresses = dict(zip(names, _cache[key][0], strict=True))
-        described = [(n.shape, n.dtype) for n in self.program.inputs]
         fixed = [np.ascontiguousarray(c) for c in self.constants]
-        described += [(c.shape, c.dtype) for c in fixed]
-        described += [(o.shape, o.dtype) for o in self.outputs]
-        described.append(((self.workspace,), np.dtype(np.uint8)))
+        described = [(a.shape, a.dtype, False) for a in (*self.program.inputs, *fixed)]
+        described += [(o.shape, o.dtype, True) for o in self.outputs]
+        described.append(((self.workspace,), np.dtype(np.uint8), True))
         calls = [caller(addresses[f"part{k}"], described) if f"part{k}" in addresses else s for k, s in enumerate(self.segments)]
         return Runner(self, calls, fixed)
 
@@ -126,32 +125,34 @@ class Runner:
         self.all_computed = len(layout.outputs) == len(layout.program.outputs)
         self.pool: list[np.ndarray] = []
         self.scalar = [not o.shape for o in layout.outputs]
+        self.scalars = any(self.scalar)
 
-    def __call__(self, inputs: list[Any], out: list[np.ndarray] | None) -> list[Any] | None:
+    def __call__(self, inputs: Any, out: list[np.ndarray] | None) -> list[Any] | None:
         """Results, or None if an input does not fit the recording (another shape or dtype)."""
-        try:
-            work = self.pool.pop()
-        except IndexError:
-            work = np.empty(self.layout.workspace, np.uint8)
-        targets = out if out is not None else [np.empty(s, d) for s, d in self.shapes]
-        if out is not None and not self.all_computed:
+        pool = self.pool
+        work = pool.pop() if pool else np.empty(self.layout.workspace, np.uint8)
+        if out is None:
+            targets = [np.empty(s, d) for s, d in self.shapes]
+        elif self.all_computed:
+            targets = out
+        else:
             targets = [t for t, o in zip(out, self.layout.program.outputs, strict=True) if isinstance(o, Node)]
         if self.only is not None:
             error = self.only(*inputs, *self.fixed, *targets, work)
         else:
             error = self._steps([*inputs, *self.fixed, *targets, work])
+        pool.append(work)
         if error:
             if error < 0:
                 return None
             raise IndexError("an index is out of bounds in a compiled program")
-        self.pool.append(work)
         if out is not None:
             if not self.all_computed:
                 for t, o in zip(out, self.layout.program.outputs, strict=True):
                     if not isinstance(o, Node):
                         t[...] = o
             return out
-        results: list[Any] = [t[()] if s else t for t, s in zip(targets, self.scalar, strict=True)]
+        results = [t[()] if s else t for t, s in zip(targets, self.scalar, strict=True)] if self.scalars else targets
         if self.all_computed:
             return results
         computed = iter(results)
