@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from probdiff.ad.broadcast import Ref, broadcast
 from probdiff.ad.check import check_gradient
+from probdiff.ad.control import cond, fori_loop, scan, while_loop
 from probdiff.ad.fwddiff import fwddiff
 from probdiff.ad.rules import custom
 from probdiff.ad.thunk import Thunk, unthunk
@@ -50,8 +51,10 @@ __all__ = [
     "check_gradient",
     "checkpoint",
     "compile",
+    "cond",
     "custom",
     "distributions",
+    "fori_loop",
     "fwddiff",
     "grad",
     "gradient",
@@ -64,9 +67,11 @@ __all__ = [
     "pullback",
     "pushforward",
     "sample",
+    "scan",
     "sampling",
     "special",
     "stop_gradient",
     "unthunk",
     "value_and_grad",
+    "while_loop",
 ]

@@ -5,6 +5,8 @@ A message names the owner, the argument, the rule and the value, then the way ou
 
 from __future__ import annotations
 
+import numpy as np
+
 
 class ProbdiffError(Exception):
     """Root of every error that probdiff raises on purpose."""
@@ -40,3 +42,7 @@ class GradientMismatch(ProbdiffError, AssertionError):
 
 class InitialPointError(ProbdiffError, ValueError):
     """No starting point with finite log-density and gradient was found."""
+
+
+class LinAlgError(ProbdiffError, np.linalg.LinAlgError):
+    """A matrix that an operation cannot take: singular, or not positive definite."""

@@ -1,23 +1,70 @@
-"""Linear algebra that differentiates in both modes (SciPy's own functions do not dispatch)."""
+"""Linear algebra that differentiates in both modes and at any order. Batches lead: a matrix is (..., n, n).
+
+NumPy's own names work, too: `np.linalg.cholesky`, `solve`, `inv`, `det`, `slogdet`, `eigh`, `eigvalsh`, `qr`, `svd`,
+`svdvals`, `lstsq`, `pinv`, `multi_dot`, `matrix_power`, `norm` and `np.kron`, on values that are being differentiated,
+are the functions of this module. SciPy's do not dispatch: `solve_triangular`, `cho_solve` and `expm` are called from here.
+
+Symmetric matrices. `cholesky`, `logdet`, `eigh` and `eigvalsh` read the lower triangle alone, as LAPACK does. Their
+gradient is that of the function of the full symmetric matrix, f((a + a') / 2): it is symmetric itself, and holds
+df = sum(gradient * da) for every symmetric change da. A parameter that stands in two places of the matrix therefore
+gets the sum of both entries, whichever way the matrix was filled.
+
+Failure. Without a compiled program around it, a matrix that is singular or not positive definite raises `LinAlgError`; in
+a compiled one the result is NaN, and a sampler rejects the point.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from probdiff.errors import LinAlgError
+from probdiff.ops.matrix import (
+    EighResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+    cho_solve,
+    cholesky,
+    det,
+    eigh,
+    eigvalsh,
+    expm,
+    inv,
+    kron,
+    logdet,
+    lstsq,
+    matrix_power,
+    multi_dot,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    solve_triangular,
+    svd,
+    svdvals,
+)
 
-from probdiff.errors import ShapeError
-from probdiff.ops.dispatch import apply, shape_of
-from probdiff.ops.linalg import SOLVE_TRIANGULAR
-from probdiff.tree import Array
-
-
-def solve_triangular(a: Array, b: Array, lower: bool = True, transpose: bool = False) -> Array:
-    """The z with a z = b (or a^T z = b) for a triangular matrix a of shape (..., n, n).
-
-    b has shape (n,) or (..., n, k). Only the triangle of a is read, and only it has a gradient.
-    """
-    if len(shape_of(a)) < 2:
-        raise ShapeError(f"solve_triangular needs a matrix, got shape {shape_of(a)}")
-    if len(shape_of(b)) == 1:
-        z = apply(SOLVE_TRIANGULAR, a, np.reshape(b, (-1, 1)), lower=lower, transpose=transpose)
-        return np.reshape(z, shape_of(z)[:-1])
-    return apply(SOLVE_TRIANGULAR, a, b, lower=lower, transpose=transpose)
+__all__ = [
+    "EighResult",
+    "LinAlgError",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cho_solve",
+    "cholesky",
+    "det",
+    "eigh",
+    "eigvalsh",
+    "expm",
+    "inv",
+    "kron",
+    "logdet",
+    "lstsq",
+    "matrix_power",
+    "multi_dot",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+]

@@ -147,7 +147,7 @@ def full(dot: Array, value: Array) -> Array:
     shape = shape_of(value)
     if shape_of(dot) != shape:
         dot = np.broadcast_to(dot, shape)
-    elif type(dot) is float:
+    elif type(dot) in (float, int):
         dot = np.float64(dot)
     wanted = dtype_of(value)
     return dot if dtype_of(dot) == wanted else dot.astype(wanted)

@@ -14,6 +14,7 @@ from probdiff.graph.closure import snapshot, unchanged
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Capture, capture
 from probdiff.ops.dispatch import Lifted
+from probdiff.ops.factor import quiet
 from probdiff.tree import Tree, flatten
 
 BACKENDS = ("native", "numpy")
@@ -146,7 +147,7 @@ def _fitting(x: Any, node: Node) -> Any:
 def _interpreted(program: Program, inputs: list[Any], out: list[np.ndarray] | None) -> list[Any] | None:
     if any(np.shape(x) != n.shape or np.asarray(x).dtype != n.dtype for x, n in zip(inputs, program.inputs, strict=True)):
         return None
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), quiet():
         results = interpret(program, inputs)
     results = [
         np.asarray(r, o.dtype)[()] if isinstance(o, Node) and np.shape(r) == o.shape else r

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from probdiff.compiler.native.scalar import has_native, has_registers
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer
 from probdiff.ops.dispatch import apply, dtype_of, shape_of
@@ -232,7 +233,7 @@ class Plan:
                     if copy is None:
                         copy = Node(COPY, (base,), {}, base.shape, base.dtype)
                         replaced[base] = copy
-                        self.kind[copy] = "loop"
+                        self.kind[copy] = kind_of(copy)
                         self.order.append(copy)
                     found = view_of(contiguous(copy), node)
                 assert found is not None
@@ -359,12 +360,16 @@ def kind_of(node: Node) -> str:
     name = op.name  # type: ignore[union-attr]
     if name in ("reshape", "transpose"):
         return "view"
+    if name == "getitem" and not has_arrays(params["index"]):
+        return "view"
+    if not all(has_registers(dtype_of(a)) for a in (node, *node.args)):
+        return "opaque"
     if name == "getitem":
-        if not has_arrays(params["index"]):
-            return "view"
         return "gather" if simple_gather(params["index"]) else "opaque"
-    if op.elementwise or name == "broadcast_to":  # type: ignore[union-attr]
-        return "loop" if not any(a.dtype.kind not in "fiub" for a in node.args if hasattr(a, "dtype")) else "opaque"
+    if name == "broadcast_to":
+        return "loop"
+    if op.elementwise:  # type: ignore[union-attr]
+        return "loop" if has_native(node) else "opaque"
     if name in REDUCTIONS:
         return "reduce"
     if name == "index_add":

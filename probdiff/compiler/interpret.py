@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from probdiff.graph.program import Node, Program
+from probdiff.ops.control import PROJECT, Control
 from probdiff.ops.dispatch import apply
 from probdiff.tree import Array
 
@@ -17,5 +18,11 @@ def interpret(program: Program, inputs: list[Array]) -> list[Array]:
     values: dict[Node, Array] = dict(zip(program.inputs, inputs, strict=True))
     for node in program.nodes:
         args = [values[a] if type(a) is Node else a for a in node.args]
-        values[node] = apply(node.op, *args, **node.params)  # type: ignore[arg-type]
+        op = node.op
+        if op is PROJECT:
+            values[node] = args[0][node.params["k"]]
+        elif isinstance(op, Control):
+            values[node] = op.run(*args, **node.params)
+        else:
+            values[node] = apply(op, *args, **node.params)  # type: ignore[arg-type]
     return [values[o] if type(o) is Node else o for o in program.outputs]

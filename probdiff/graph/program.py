@@ -70,7 +70,7 @@ class Program:
         rows: list[Any] = [tuple((n.shape, n.dtype.str) for n in self.inputs)]
         for n in self.nodes:
             number[id(n)] = len(number)
-            rows.append((n.op.name if n.op else "", tuple(ref(a) for a in n.args), repr(n.params), n.shape, n.dtype.str))
+            rows.append((n.op.name if n.op else "", tuple(ref(a) for a in n.args), _static(n.params), n.shape, n.dtype.str))
         rows.append(tuple(ref(o) for o in self.outputs))
         return tuple(rows)
 
@@ -89,6 +89,10 @@ class Program:
             name = n.op.name if n.op else "input"
             lines.append(f"v{k} = {name}({', '.join(map(show, n.args))}{params})  # {n.dtype}{list(n.shape)}")
         return "\n".join([*lines, "return " + ", ".join(map(show, self.outputs))])
+
+
+def _static(params: dict[str, Any]) -> Any:
+    return tuple((k, v.key() if isinstance(v, Program) else repr(v)) for k, v in params.items())
 
 
 def _order(outputs: list[Any]) -> Iterator[Node]:

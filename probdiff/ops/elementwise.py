@@ -168,7 +168,7 @@ def row(name: str, function: Callable[..., Any], dx: Partial = None, dy: Partial
 row("add", np.add, dx=1.0, dy=1.0)
 row("subtract", np.subtract, dx=1.0, dy=-1.0)
 row("multiply", np.multiply, dx=lambda x, y, z: y, dy=lambda x, y, z: x)
-row("divide", np.divide, dx=lambda x, y, z: _divide(1.0, y), dy=lambda x, y, z: _divide(-z, y))
+row("divide", np.divide, dx=lambda x, y, z: _divide(1.0, y), dy=lambda x, y, z: -z * _divide(1.0, y))
 row("negative", np.negative, dx=-1.0)
 row("positive", np.positive, dx=1.0)
 row("reciprocal", np.reciprocal, dx=lambda x, z: -z * z)

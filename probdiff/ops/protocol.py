@@ -223,7 +223,14 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
 def average(a: Any, axis: Any = None, weights: Any = None) -> Array:
     if weights is None:
         return np.mean(a, axis=axis)
-    return np.sum(a * weights, axis=axis) / np.sum(weights + 0 * a, axis=axis)
+    if shape_of(weights) != shape_of(a):
+        if axis is None:
+            raise ShapeError(f"{user_line()}: np.average got shapes {shape_of(a)} and {shape_of(weights)}; give the axis.")
+        axes = normalise(axis, len(shape_of(a)))
+        if shape_of(weights) != tuple(shape_of(a)[k] for k in axes):
+            raise ShapeError(f"{user_line()}: np.average got {shape_of(weights)} weights along axis {axis} of {shape_of(a)}.")
+        weights = np.reshape(weights, tuple(n if k in axes else 1 for k, n in enumerate(shape_of(a))))
+    return np.sum(a * weights, axis=axis) / np.sum(np.broadcast_to(weights, shape_of(a)), axis=axis)
 
 
 @rule(np.cumsum)
@@ -538,11 +545,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     if axis is None:
         return np.take(arr, indices)
     axis = axis % len(shape_of(arr))
-    shape = shape_of(indices)
-    grids: list[Any] = [
-        np.arange(n).reshape((1,) * k + (-1,) + (1,) * (len(shape) - k - 1)) if n != 1 or k == axis else np.zeros((1,) * len(shape), int)
-        for k, n in enumerate(shape)
-    ]
+    shape = shape_of(arr)
+    if len(shape_of(indices)) != len(shape):
+        raise ShapeError(f"{user_line()}: np.take_along_axis got shapes {shape} and {shape_of(indices)}.")
+    grids: list[Any] = [np.arange(n).reshape((1,) * k + (-1,) + (1,) * (len(shape) - k - 1)) for k, n in enumerate(shape)]
     grids[axis] = indices
     return apply(GETITEM, arr, *grids, index=tuple(Slot(k) for k in range(len(shape))))
 
@@ -679,17 +685,25 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = None, **kwargs: Any)
             t = t.replace(c, "") + c if t.count(c) == 2 else t[:i] + t[i + 1 : j] + t[j + 1 :] + c
         plain.append(o)
         terms[k] = t
+    sizes = {c: n for o, t in zip(plain, terms, strict=True) for c, n in zip(t, shape_of(o), strict=True) if n != 1}
+    for k, (o, t) in enumerate(zip(plain, terms, strict=True)):  # an axis of one element broadcasts: leave it out
+        single = [c for c, n in zip(t, shape_of(o), strict=True) if n == 1 and c in sizes]
+        if single:
+            plain[k] = np.squeeze(o, tuple(t.index(c) for c in single))
+            terms[k] = "".join(c for c in t if c not in single)
     return apply(EINSUM, *plain, subscripts=",".join(terms) + "->" + out)
 
 
 @rule(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    """Vector norms; at the origin the subgradient is zero."""
+    """Vector norms, and the matrix norms that need no singular values; at the origin the subgradient is zero."""
     if ord is None or ord == 2 and (axis is not None and not isinstance(axis, tuple) or x.ndim == 1):
         return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
     if ord == "fro" and (axis is None or isinstance(axis, tuple)):
         return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
     if x.ndim == 1 or isinstance(axis, int):
+        if ord == 0:
+            return np.sum(astype(x != 0, x.dtype), axis=axis, keepdims=keepdims)
         if ord == 1:
             return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
         if ord == np.inf:
@@ -698,6 +712,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             return np.min(np.abs(x), axis=axis, keepdims=keepdims)
         if isinstance(ord, int | float) and ord > 0:
             return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+    elif ord in (1, -1, np.inf, -np.inf) and (x.ndim == 2 or axis is not None):
+        rows_, cols = (0, 1) if axis is None else (k % x.ndim for k in axis)
+        inner, outer = (rows_, cols) if abs(ord) == 1 else (cols, rows_)
+        sums = np.sum(np.abs(x), axis=inner, keepdims=True)
+        z = np.max(sums, axis=outer, keepdims=True) if ord > 0 else np.min(sums, axis=outer, keepdims=True)
+        return z if keepdims else np.squeeze(z, (rows_, cols))
     raise UnsupportedError(f"{user_line()}: np.linalg.norm(ord={ord!r}, axis={axis!r}) has no derivative rule.")
 
 
@@ -774,17 +794,21 @@ def imag(val: Any) -> Array:
 
 @rule(np.isclose)
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:
-    return np.abs(a - b) <= atol + rtol * np.abs(b)
+    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | np.equal(a, b)
+    return near | np.isnan(a) & np.isnan(b) if equal_nan else near
 
 
 @rule(np.allclose)
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Array:
-    return np.all(isclose(a, b, rtol, atol))
+    return np.all(isclose(a, b, rtol, atol, equal_nan))
 
 
 @rule(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    return shape_of(a1) == shape_of(a2) and np.all(np.equal(a1, a2))
+    if shape_of(a1) != shape_of(a2):
+        return False
+    same = np.equal(a1, a2)
+    return np.all(same | np.isnan(a1) & np.isnan(a2) if equal_nan else same)
 
 
 @rule(np.nan_to_num)

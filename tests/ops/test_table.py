@@ -149,23 +149,25 @@ def test_float32_stays_float32(name: str) -> None:
                 np.testing.assert_allclose(g, g64, rtol=2e-5, atol=1e-6)
 
 
-def takes(op: Elementwise, dtype: Any) -> bool:
+NO_BOOLEANS = ("subtract", "negative", "positive", "sign", "gcd", "lcm")  # NumPy refuses them by name
+
+
+def takes(name: str, dtype: Any) -> bool:
     """Whether NumPy has a loop for arguments of that dtype."""
+    op = rows[name]
     n = len(op.partials)
+    if name == "polygamma" or dtype is bool and name in NO_BOOLEANS:  # polygamma: its order counts as an integer
+        return False
     if op.ufunc is None:
         return True
     codes = np.dtype(dtype).char * n
     return any(all(np.can_cast(c, t) for c, t in zip(codes, loop.split("->")[0], strict=True)) for loop in op.ufunc.types)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, bool])
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("times", "polygamma")])
+@pytest.mark.parametrize(("name", "dtype"), [(n, d) for n in NAMES for d in (np.int64, np.int32, np.uint8, bool) if takes(n, d)])
 def test_integer_arguments(name: str, dtype: Any) -> None:
     """Integers and booleans: NumPy's dtype and value in machine code, no gradient."""
     op = rows[name]
-    accepted = takes(op, dtype)
-    if not accepted:
-        return
     count = len(op.partials)
     args = [np.array([1, 2, 3, 5, 4, 0], dtype), np.array([2, 1, 3, 2, 7, 1], dtype), np.array([1, 1, 0, 1, 0, 2], dtype)]
     args = args[:count]
@@ -173,7 +175,7 @@ def test_integer_arguments(name: str, dtype: Any) -> None:
         plain = op.evaluate(*args)
     native = compile_program(lambda *xs: apply(op, *xs))(*args)
     assert native.dtype == plain.dtype
-    rtol = {2: 2e-3, 4: 3e-6}.get(plain.dtype.itemsize, 1e-12) if plain.dtype.kind == "f" else 0
+    rtol = 0.0 if plain.dtype.kind != "f" else {2: 2e-3, 4: 3e-6, 8: 1e-12}[plain.dtype.itemsize]
     np.testing.assert_allclose(native, plain, rtol=rtol)
 
 
@@ -181,7 +183,6 @@ def test_integer_arguments(name: str, dtype: Any) -> None:
 def test_native_is_the_interpreter(name: str) -> None:
     """Values at points and edges, gradients and Hessian-vector products at points."""
     op, inside, moving = rows[name], points(name), smooth(name) if rows[name].smooth else []
-    count = len(inside)
     edges = edge_arguments(name)
     args = tuple(np.concatenate([a, e]).astype(a.dtype) for a, e in zip(inside, edges, strict=True))
     n = args[0].size
@@ -209,7 +210,7 @@ def test_native_is_the_interpreter(name: str) -> None:
         for g, e in zip(got, expected, strict=True):
             # a derivative is a formula of a few rounded terms
             np.testing.assert_allclose(g[:5], e[:5], rtol=10 * rtol, atol=1e-13)
-    assert_same_edges(name, args, native[0], plain[0], count)
+    assert_same_edges(name, args, native[0], plain[0])
 
 
 def edge_arguments(name: str) -> tuple[np.ndarray, ...]:
@@ -230,11 +231,19 @@ def edge_arguments(name: str) -> tuple[np.ndarray, ...]:
     return tuple(g.ravel() for g in grid)
 
 
-# Edges where machine code may differ from NumPy, by row, with the reason.
-EXCEPTIONS: dict[str, str] = {}
+# Edges where machine code may differ from NumPy, by row.
+EXCEPTIONS: dict[str, Any] = {
+    # the argument reduction of vectormath ends at 2 ** 45: NaN rather than a number without a correct digit
+    "sin": lambda x, native: (np.abs(x) > 2.0**45) & np.isnan(native),
+    "cos": lambda x, native: (np.abs(x) > 2.0**45) & np.isnan(native),
+    "tan": lambda x, native: (np.abs(x) > 2.0**45) & np.isnan(native),
+    # odd functions keep the sign of a zero; SciPy loses it
+    "erfinv": lambda x, native: (x == 0) & (native == 0) & (np.signbit(native) == np.signbit(x)),
+    "i1e": lambda x, native: (x == 0) & (native == 0) & (np.signbit(native) == np.signbit(x)),
+}
 
 
-def assert_same_edges(name: str, args: tuple[Any, ...], native: np.ndarray, plain: np.ndarray, count: int) -> None:
+def assert_same_edges(name: str, args: tuple[Any, ...], native: np.ndarray, plain: np.ndarray) -> None:
     if plain.dtype.kind != "f":
         np.testing.assert_array_equal(native, plain)
         return
@@ -243,6 +252,7 @@ def assert_same_edges(name: str, args: tuple[Any, ...], native: np.ndarray, plai
         close = np.abs(native - plain) <= 1e-11 * np.abs(plain) + 1e-320
     signs = (np.signbit(native) == np.signbit(plain)) | np.isnan(plain)
     bad = ~(same | close) | ~signs
+    if name in EXCEPTIONS:
+        bad &= ~EXCEPTIONS[name](*args, native)
     report = [(*(a[k] for a in args), "native", native[k], "NumPy", plain[k]) for k in np.flatnonzero(bad)]
-    if name not in EXCEPTIONS:
-        assert not report, f"{len(report)} of {bad.size}: {report[:12]}"
+    assert not report, f"{len(report)} of {bad.size}: {report[:12]}"

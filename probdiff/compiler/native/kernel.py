@@ -8,6 +8,7 @@ copied into a block first.
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -33,9 +34,9 @@ def elementwise_kernel(program: Program) -> Callable[..., list[Any]]:
         try:
             run = _build(program)
         except UnsupportedError:
-            run = None
-        _cache[key] = run or _interpreter
-    return run if run is not None else lambda *inputs: _interpreter(program, *inputs)
+            run = functools.partial(_interpreter, program)
+        _cache[key] = run
+    return run
 
 
 def _interpreter(program: Program, *inputs: Any) -> list[Any]:

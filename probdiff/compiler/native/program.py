@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +18,7 @@ from probdiff.compiler.native.nest import emit_nest
 from probdiff.compiler.native.scalar import I8, I64, PTR, Scope, constant, emit, load, store
 from probdiff.graph.program import Node, Program
 from probdiff.ops.dispatch import shape_of
+from probdiff.ops.factor import quiet
 
 Run = Callable[[list[Any], list[np.ndarray] | None], list[Any] | None]
 _cache: dict[Any, tuple[list[int], Any]] = {}
@@ -113,6 +117,44 @@ class Layout:
         return self.slot[id(a)], 0
 
 
+RECYCLED = 1 << 17  # bytes from which a fresh array costs page faults at every call
+
+
+class Recycler:
+    """New arrays in memory that earlier ones have left: nothing refers to those any more, not even a view.
+
+    The memory lies behind a ctypes object, which every array and view of it keeps alive; when it goes, the memory is
+    free for the next array. One spare piece is kept.
+    """
+
+    __slots__ = ("block", "dtype", "refs", "shape", "spare")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.block = ctypes.c_char * (int(np.prod(shape, dtype=int)) * dtype.itemsize)
+        self.spare: list[np.ndarray] = []
+        self.refs: dict[int, tuple[Any, np.ndarray]] = {}
+
+    def __call__(self) -> np.ndarray:
+        memory = self.spare.pop() if self.spare else np.empty(ctypes.sizeof(self.block), np.uint8)
+        holder = self.block.from_buffer(memory)
+        ref = weakref.ref(holder, self._free)
+        self.refs[id(ref)] = ref, memory
+        return np.frombuffer(holder, self.dtype).reshape(self.shape)
+
+    def _free(self, ref: Any) -> None:
+        _, memory = self.refs.pop(id(ref))
+        if not self.spare:
+            self.spare.append(memory)
+
+
+def _maker(shape: tuple[int, ...], dtype: np.dtype) -> Callable[[], np.ndarray]:
+    if int(np.prod(shape, dtype=int)) * dtype.itemsize >= RECYCLED:
+        return Recycler(shape, dtype)
+    return functools.partial(np.empty, shape, dtype)
+
+
 class Runner:
     """Allocates results, calls the segments in order, and evaluates with NumPy what lies between them."""
 
@@ -120,19 +162,18 @@ class Runner:
         self.layout = layout
         self.calls = calls
         self.fixed = fixed
-        self.shapes = [(o.shape, o.dtype) for o in layout.outputs]
+        self.make = [_maker(o.shape, o.dtype) for o in layout.outputs]
         self.only = calls[0] if len(calls) == 1 and not isinstance(calls[0], Opaque) else None
         self.all_computed = len(layout.outputs) == len(layout.program.outputs)
         self.pool: list[np.ndarray] = []
-        self.scalar = [not o.shape for o in layout.outputs]
-        self.scalars = any(self.scalar)
+        self.scalars = [k for k, o in enumerate(layout.outputs) if not o.shape]
 
     def __call__(self, inputs: Any, out: list[np.ndarray] | None) -> list[Any] | None:
         """Results, or None if an input does not fit the recording (another shape or dtype)."""
         pool = self.pool
         work = pool.pop() if pool else np.empty(self.layout.workspace, np.uint8)
         if out is None:
-            targets = [np.empty(s, d) for s, d in self.shapes]
+            targets = [make() for make in self.make]
         elif self.all_computed:
             targets = out
         else:
@@ -152,10 +193,11 @@ class Runner:
                     if not isinstance(o, Node):
                         t[...] = o
             return out
-        results = [t[()] if s else t for t, s in zip(targets, self.scalar, strict=True)] if self.scalars else targets
+        for k in self.scalars:
+            targets[k] = targets[k][()]
         if self.all_computed:
-            return results
-        computed = iter(results)
+            return targets
+        computed = iter(targets)
         return [next(computed) if isinstance(o, Node) else np.array(o)[()] for o in self.layout.program.outputs]
 
     def _steps(self, buffers: list[Any]) -> int:
@@ -163,7 +205,7 @@ class Runner:
             if isinstance(call, Opaque):
                 node = call.node
                 args = [self._array(a, buffers) if isinstance(a, Node) else a for a in node.args]
-                with np.errstate(all="ignore"):
+                with np.errstate(all="ignore"), quiet():
                     self._array(node, buffers)[...] = node.op.evaluate(*args, **node.params)  # type: ignore[union-attr]
             else:
                 error = call(*buffers)

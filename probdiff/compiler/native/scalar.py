@@ -15,6 +15,7 @@ from probdiff.compiler.native.vectormath import bits, decompositions
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import capture
+from probdiff.ops.dispatch import dtype_of
 from probdiff.ops.elementwise import Elementwise, rows
 from probdiff.tree import flatten
 
@@ -128,6 +129,8 @@ def emit(scope: Scope, b: Any, node: Node, values: dict[Node, Any]) -> Any:
     """The value of an elementwise node, given those of its arguments."""
     op = node.op
     assert op is not None
+    if not has_native(node):
+        raise UnsupportedError(f"{op.name} of {', '.join(str(dtype_of(a)) for a in node.args)} has no machine code")
     dtypes = compute_dtypes(node)
     args = []
     for a, dtype in zip(node.args, dtypes, strict=False):
@@ -139,12 +142,43 @@ def emit(scope: Scope, b: Any, node: Node, values: dict[Node, Any]) -> Any:
     return cast(b, value, result, node.dtype)
 
 
+def has_registers(dtype: np.dtype) -> bool:
+    """Whether machine code computes with the dtype; half and extended precision are left to NumPy."""
+    return dtype.kind in "iub" or dtype.kind == "f" and dtype.itemsize in (4, 8)
+
+
+def has_native(node: Node) -> bool:
+    """Whether `emit` knows the node; NumPy evaluates what it does not."""
+    op = node.op
+    assert op is not None
+    if op.name in bit_rows:
+        return True
+    dtypes = compute_dtypes(node)
+    if not all(has_registers(d) for d in (*dtypes, *map(dtype_of, node.args))):
+        return False
+    if op.name in _any_kind:
+        return True
+    dtype = dtypes[0]
+    if op.name in _integer or op.name in ("right_shift", "invert"):
+        return True
+    if op.name in ("power", "float_power"):
+        return dtype.kind == "f" or _is_small_power(node.args[1], real=False)
+    if op.name == "polygamma":
+        order = node.args[0]
+        return not isinstance(order, Node | np.ndarray) and order in (0, 1)
+    if dtype.kind != "f":
+        return False
+    if op.name in _real_kind or op.name in decompositions or op.name in _more:
+        return True
+    return op.name in _libm and jit.has_symbol(_libm[op.name]) or scipy_routine(op.name, len(node.args)) is not None
+
+
 def compute_dtypes(node: Node) -> tuple[np.dtype, ...]:
     """Dtypes in which arguments enter the operation, and the one in which its result leaves it."""
     op = node.op
     if op.name == "astype":  # type: ignore[union-attr]
         return (node.dtype, node.dtype)
-    kinds = tuple(a.dtype if isinstance(a, Node | np.generic) else type(a) for a in node.args)
+    kinds = tuple(a.dtype if isinstance(a, Node | np.generic | np.ndarray) else type(a) for a in node.args)
     return _compute_dtypes(op, kinds, node.dtype)  # type: ignore[arg-type]
 
 
@@ -164,6 +198,11 @@ _compare = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "
 _integer = {"bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor", "left_shift": "shl"}
 _rounding = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "nearbyint", "sqrt": "sqrt", "fabs": "fabs"}
 _scale = {"deg2rad": np.pi / 180, "rad2deg": 180 / np.pi}
+_any_kind = {"add", "subtract", "multiply", "times", "absolute", "negative", "positive", "square", "sign", "where", "astype"}
+_any_kind |= {"logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "stop_gradient"}
+_any_kind |= {"maximum", "minimum", "fmax", "fmin", "clip", "remainder", "floor_divide", "floor", "ceil", "trunc"}
+_any_kind |= set(_compare)
+_real_kind = {"divide", "reciprocal", "signbit", "copysign", "fmod", "heaviside", *_rounding, *_scale}
 
 
 def _emit(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, node: Node) -> Any:
@@ -190,6 +229,8 @@ def _emit(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, nod
         return (b.icmp_signed if dtype.kind == "i" else b.icmp_unsigned)(_compare[name], *args)
     if name == "where":
         return b.select(*args)
+    if name == "times" and not real:
+        return b.and_(*args) if dtype.kind == "b" else b.mul(*args)
     if name == "times":
         zero = ir.Constant(x.type, 0.0)
         either = b.or_(b.fcmp_ordered("==", x, zero), b.fcmp_ordered("==", args[1], zero))
@@ -209,7 +250,7 @@ def _emit(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, nod
         return b.not_(x)
     if name == "square":
         return b.fmul(x, x) if real else b.mul(x, x)
-    if name == "reciprocal" and real:
+    if name == "reciprocal":
         return b.fdiv(ir.Constant(x.type, 1.0), x)
     if name in _scale:
         return b.fmul(x, ir.Constant(x.type, _scale[name]))
@@ -219,7 +260,7 @@ def _emit(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, nod
         return b.fcmp_ordered("==", scope.intrinsic(b, "fabs", [x]), ir.Constant(x.type, np.inf)) if real else ir.Constant(I1, 0)
     if name == "isfinite":
         return b.fcmp_ordered("<", scope.intrinsic(b, "fabs", [x]), ir.Constant(x.type, np.inf)) if real else ir.Constant(I1, 1)
-    if name == "signbit" and real:
+    if name == "signbit":
         return b.icmp_signed("<", b.bitcast(x, ir.IntType(8 * dtype.itemsize)), ir.Constant(ir.IntType(8 * dtype.itemsize), 0))
     if name == "sign":
         return _sign(b, x, dtype)
@@ -239,24 +280,21 @@ def _emit(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, nod
         return b.fptosi(x, I64)
     if name == "to_float":
         return b.sitofp(x, DOUBLE)
-    if name == "fmod" and real:
+    if name == "heaviside":
+        below = b.select(b.fcmp_ordered("<", x, ir.Constant(x.type, 0.0)), ir.Constant(x.type, 0.0), x)  # NaN stays NaN
+        above = b.select(b.fcmp_ordered(">", x, ir.Constant(x.type, 0.0)), ir.Constant(x.type, 1.0), below)
+        return b.select(b.fcmp_ordered("==", x, ir.Constant(x.type, 0.0)), args[1], above)
+    if name == "fmod":
         return b.frem(*args)
     if name in ("remainder", "floor_divide"):
         return _divmod(scope, b, name, args, dtype)
     if name in ("power", "float_power"):
-        small = _small_power(scope, b, x, node.args[1])
+        small = _small_power(b, x, node.args[1])
         if small is not None:
             return small
-        if not real:
-            raise UnsupportedError("integer powers of traced integers")
         name = "power"
     if name == "polygamma":
-        n = node.args[0]
-        if n in (0, 1):
-            return _function(scope, b, ("psi", "trigamma")[n], args[1:], dtype)
-        raise UnsupportedError(f"polygamma of order {n}")
-    if not real:
-        raise UnsupportedError(f"{name} of {dtype}")
+        return _function(scope, b, ("psi", "trigamma")[int(node.args[0])], args[1:], dtype)
     return _function(scope, b, name, args, dtype)
 
 
@@ -269,19 +307,21 @@ def _function(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype)
     elif name in _libm and jit.has_symbol(_libm[name]):
         value = b.call(scope.declare(_libm[name], DOUBLE, [DOUBLE] * len(args)), wide)
     else:
-        label, extra = scipy_routine(name, len(args))
+        routine = scipy_routine(name, len(args))
+        assert routine is not None
+        label, extra = routine
         types = [DOUBLE] * len(args) + [I32] * extra
         value = b.call(scope.declare(label, DOUBLE, types), wide + [ir.Constant(I32, 0)] * extra)
     return cast(b, value, F64, dtype)
 
 
 _libm = {"hypot": "hypot", "nextafter": "nextafter", "arctan2": "atan2", "gamma": "tgamma", "gammaln": "lgamma"}
-_libm |= {f: f for f in ("exp2", "sinh", "cosh", "cbrt", "erf", "erfc", "j0", "j1", "y0", "y1")}
+_libm |= {f: f for f in ("exp2", "sinh", "cosh", "cbrt", "erf", "erfc")}
 
 
 @functools.cache
-def scipy_routine(name: str, n: int) -> tuple[str, int]:
-    """The symbol of SciPy's own routine for doubles, and how many extra integers it takes."""
+def scipy_routine(name: str, n: int) -> tuple[str, int] | None:
+    """The symbol of SciPy's own routine for doubles, and how many extra integers it takes; None if it has none."""
     from scipy.special import cython_special
 
     get_name = ctypes.pythonapi.PyCapsule_GetName
@@ -300,7 +340,7 @@ def scipy_routine(name: str, n: int) -> tuple[str, int]:
             label = f"scipy.{name}"
             jit.symbol(label, get_pointer(capsule, signature))
             return label, len(extra)
-    raise UnsupportedError(f"no native routine for {name}")
+    return None
 
 
 def _sign(b: Any, x: Any, dtype: np.dtype) -> Any:
@@ -322,41 +362,61 @@ def _extremum(b: Any, name: str, x: Any, y: Any, dtype: np.dtype) -> Any:
     if name in ("maximum", "minimum"):  # a NaN on either side wins
         best = b.select(b.fcmp_ordered(">" if greater else "<", x, y), x, y)
         return b.select(b.fcmp_unordered("uno", x, x), x, best)
-    best = b.select(b.fcmp_ordered("<" if greater else ">", x, y), y, x)
+    best = b.select(b.fcmp_unordered(">" if greater else "<", x, y), x, y)  # of equal zeros the second, as NumPy
     return b.select(b.fcmp_unordered("uno", x, x), y, best)
 
 
 def _divmod(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype) -> Any:
     """Python's modulo and floor division: the remainder has the sign of the divisor."""
     x, y = args
-    if dtype.kind == "u":
-        return (b.urem if name == "remainder" else b.udiv)(x, y)
-    if dtype.kind == "i":
-        zero = ir.Constant(x.type, 0)
-        safe = b.select(b.icmp_signed("==", y, zero), ir.Constant(x.type, 1), y)
-        rest = b.srem(x, safe)
-        off = b.and_(b.icmp_signed("!=", rest, zero), b.icmp_signed("<", b.xor(rest, safe), zero))
-        if name == "remainder":
-            return b.select(off, b.add(rest, safe), rest)
-        return b.sub(b.sdiv(x, safe), b.zext(off, x.type))
+    if dtype.kind != "f":
+        return _integer_divmod(b, name, x, y, signed=dtype.kind == "i")
     rest = b.frem(x, y)
     zero = ir.Constant(x.type, 0.0)
-    off = b.and_(b.fcmp_ordered("!=", rest, zero), b.xor(b.fcmp_ordered("<", rest, zero), b.fcmp_ordered("<", y, zero)))
-    rest = b.select(off, b.fadd(rest, y), rest)
+    exact = b.fcmp_ordered("==", rest, zero)
+    off = b.and_(b.not_(exact), b.xor(b.fcmp_ordered("<", rest, zero), b.fcmp_ordered("<", y, zero)))
     if name == "remainder":
-        return b.select(b.fcmp_ordered("==", rest, zero), scope.intrinsic(b, "copysign", [zero, y]), rest)
+        moved = b.select(off, b.fadd(rest, y), rest)
+        return b.select(exact, scope.intrinsic(b, "copysign", [zero, y]), moved)
+    ratio = b.fdiv(x, y)
     quotient = b.fdiv(b.fsub(x, rest), y)
-    return scope.intrinsic(b, "nearbyint", [quotient])
+    quotient = b.select(off, b.fsub(quotient, ir.Constant(x.type, 1.0)), quotient)
+    below = scope.intrinsic(b, "floor", [quotient])
+    far = b.fcmp_ordered(">", b.fsub(quotient, below), ir.Constant(x.type, 0.5))
+    nearest = b.select(far, b.fadd(below, ir.Constant(x.type, 1.0)), below)
+    signed_zero = scope.intrinsic(b, "copysign", [zero, ratio])
+    whole = b.select(b.fcmp_ordered("==", quotient, zero), signed_zero, nearest)
+    return b.select(b.fcmp_ordered("==", y, zero), ratio, whole)
 
 
-def _small_power(scope: Scope, b: Any, x: Any, exponent: Any) -> Any:
-    """Powers that are a few multiplications or a square root."""
-    if isinstance(exponent, Node) or isinstance(exponent, np.ndarray):
-        return None
+def _integer_divmod(b: Any, name: str, x: Any, y: Any, signed: bool) -> Any:
+    """Division by zero gives 0, as in NumPy; dividing the smallest integer by -1 would trap, and is a negation."""
+    zero, one = ir.Constant(x.type, 0), ir.Constant(x.type, 1)
+    nothing = b.icmp_signed("==", y, zero)
+    if not signed:
+        safe = b.select(nothing, one, y)
+        return b.select(nothing, zero, (b.urem if name == "remainder" else b.udiv)(x, safe))
+    minus = b.icmp_signed("==", y, ir.Constant(x.type, -1))
+    safe = b.select(b.or_(nothing, minus), one, y)
+    rest = b.srem(x, safe)
+    off = b.and_(b.icmp_signed("!=", rest, zero), b.icmp_signed("<", b.xor(rest, safe), zero))
+    if name == "remainder":
+        return b.select(off, b.add(rest, safe), rest)
+    quotient = b.sub(b.sdiv(x, safe), b.zext(off, x.type))
+    return b.select(nothing, zero, b.select(minus, b.neg(x), quotient))
+
+
+def _is_small_power(exponent: Any, real: bool) -> bool:
+    """Whether a power is a few multiplications. A square root is not: (-inf) ** 0.5 is inf, and sqrt(-inf) is not."""
+    if isinstance(exponent, Node | np.ndarray) or not abs(exponent) <= 16:
+        return False
+    return bool(exponent == int(exponent) and (exponent >= 0 or real))
+
+
+def _small_power(b: Any, x: Any, exponent: Any) -> Any:
+    """Powers that are a few multiplications, or None."""
     real = not isinstance(x.type, ir.IntType)
-    if exponent == 0.5 and real:
-        return None  # (-inf) ** 0.5 is inf, and sqrt(-inf) is not
-    if exponent != int(exponent) or abs(exponent) > 16 or (exponent < 0 and not real):
+    if not _is_small_power(exponent, real):
         return None
     n = abs(int(exponent))
     if n == 0:
@@ -399,7 +459,10 @@ def _entr(x: Any) -> Any:
 
 def _rel_entr(x: Any, y: Any) -> Any:
     inside = (x > 0.0) & (y > 0.0)
-    return np.where(inside, x * decompositions["log"](x / y), np.where((x == 0.0) & (y >= 0.0), 0.0, np.where((x == x) & (y == y), np.inf, x + y)))
+    log, ratio = decompositions["log"], x / y
+    normal = (ratio > 2.3e-308) & (ratio < np.inf)  # else the quotient under- or overflows, and its logarithm does not
+    value = x * np.where(normal, log(ratio), log(x) - log(y))
+    return np.where(inside, value, np.where((x == 0.0) & (y >= 0.0), 0.0, np.where((x == x) & (y == y), np.inf, x + y)))
 
 
 _more: dict[str, Callable[..., Any]] = {

@@ -1,0 +1,113 @@
+"""Control flow as operations: a branch, a loop until a condition fails, a loop over rows.
+
+Their bodies are recorded programs. An operation has several results: its node stands for all of them, and a `project`
+node for each. A branch or loop whose body is a program of scalars acts elementwise on arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from probdiff.ops.dispatch import Op, dtype_of, shape_of
+from probdiff.tree import Array
+
+Kinds = list[tuple[tuple[int, ...], np.dtype]]
+
+
+class Project(Op):
+    """The k-th result of a control operation."""
+
+    name = "project"
+    smooth = ()
+
+    def evaluate(self, results: Any, *, k: int) -> Any:
+        return results[k]
+
+
+class Control(Op):
+    """An operation with bodies and several results."""
+
+    multiple = True
+
+    def run(self, *operands: Any, **params: Any) -> tuple[Array, ...]:
+        """Evaluate, record or differentiate, as the operands ask for."""
+        from probdiff.ad.control import run
+
+        return run(self, operands, params)
+
+    def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
+        """Shapes and dtypes of the results."""
+        raise NotImplementedError
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
+        return self.batch(args, params), np.dtype(bool)
+
+    def batch(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[int, ...]:
+        """The space over which a program of scalars is applied; () for one application."""
+        bodies = [p for p in params.values() if hasattr(p, "nodes")]
+        if not all(scalar_program(p) for p in bodies):
+            return ()
+        first = params.get("carry", 0)
+        rows = range(first, first + params.get("xs", 0))
+        return np.broadcast_shapes(*(shape_of(a) for k, a in enumerate(args) if k not in rows))
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        from probdiff.compiler.control import evaluate
+
+        return evaluate(self, operands, params)
+
+
+class Cond(Control):
+    name = "cond"
+
+    def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
+        batch = self.batch(args, params)
+        return [(batch or shape_of(o), dtype_of(o)) for o in params["true"].outputs]
+
+
+class While(Control):
+    name = "while_loop"
+
+    def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
+        batch = self.batch(args, params)
+        return [(batch or n.shape, n.dtype) for n in params["body"].inputs[: params["carry"]]]
+
+
+class Scan(Control):
+    name = "scan"
+
+    def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
+        return shapes_of_scan(params, self.batch(args, params))
+
+
+def shapes_of_scan(params: dict[str, Any], batch: tuple[int, ...] = ()) -> Kinds:
+    """Carries as they went in, then rows stacked."""
+    k, body = params["carry"], params["body"]
+    carries = [(batch or n.shape, n.dtype) for n in body.inputs[:k]]
+    return carries + [((params["length"], *batch, *shape_of(o)), dtype_of(o)) for o in body.outputs[k:]]
+
+
+def scalar_program(program: Any) -> bool:
+    """Whether every value of a program is a scalar made by elementwise operations, so that it can act on arrays."""
+    known = _scalar.get(id(program))
+    if known is not None and known[0] is program:
+        return known[1]
+    fits = all(n.shape == () for n in program.inputs) and all(shape_of(o) == () for o in program.outputs)
+    for n in program.nodes:
+        if not fits:
+            break
+        inner = all(scalar_program(p) for p in n.params.values() if hasattr(p, "nodes"))
+        fits = n.shape == () and (n.op.elementwise or n.op is PROJECT or (isinstance(n.op, Control) and inner))
+        if isinstance(n.op, Scan) and n.params["xs"]:
+            fits = False
+    _scalar[id(program)] = (program, fits)
+    return fits
+
+
+_scalar: dict[int, tuple[Any, bool]] = {}
+PROJECT = Project()
+COND = Cond()
+WHILE = While()
+SCAN = Scan()
