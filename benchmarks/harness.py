@@ -240,6 +240,7 @@ def run(
     quick: bool = False,
     peers: Sequence[str] | None = None,
     progress: Callable[[str], None] = print,
+    weigh: bool = True,
 ) -> list[Measurement]:
     """Run every contender whose package is installed (of the peers, those named, if any are)."""
     part = find_part(module, name)
@@ -252,7 +253,7 @@ def run(
         progress(f"{contender.name} …")
         rows = run_child(module, name, contender, sizes, "time", 0.1 if quick else 1.0)
         weighed = [r for r in rows if not r.get("failure")]
-        if weighed:
+        if weighed and weigh:
             extra = run_child(module, name, contender, [r["size"] for r in weighed], "memory", 0.0)
             merged = {r["size"]: r for r in extra}
             rows = [r | {k: v for k, v in merged.get(r["size"], {}).items() if k != "failure"} for r in rows]

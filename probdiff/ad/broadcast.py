@@ -24,6 +24,7 @@ from probdiff.errors import ShapeError, TracedValueError
 from probdiff.graph.closure import fingerprint
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Capture, Tracer, capture
+from probdiff.ops.control import scalar_program
 from probdiff.ops.dispatch import Lifted, dtype_of, is_float, is_lifted, new_level, shape_of
 from probdiff.ops.elementwise import unbroadcast
 from probdiff.tree import Tree, flatten, unflatten
@@ -296,9 +297,7 @@ def _record(call: Any, leaves: list[Any], spec: Any, kinds: Any, wrt: tuple[int,
     except TracedValueError:
         return None
     program = recorded.program
-    scalar = all(n.op is not None and n.op.elementwise and n.shape == () for n in program.nodes)
-    fits = all(getattr(o, "shape", ()) == () for o in program.outputs) and not recorded.statics
-    if not scalar or not fits or any(x.shape for x in recorded.lifted):
+    if not scalar_program(program) or recorded.statics:
         return None
     return Kernel(recorded, program, count, names)
 

@@ -14,6 +14,8 @@ import numpy as np
 from probdiff.compiler.native.scalar import has_native, has_registers
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer
+from probdiff.compiler.scalarise import rewritten
+from probdiff.ops.control import PROJECT, SCAN, Control, scalar_program
 from probdiff.ops.dispatch import apply, dtype_of, shape_of
 from probdiff.ops.elementwise import rows
 from probdiff.ops.index import GETITEM, Slot, has_arrays
@@ -64,6 +66,10 @@ def rewrite(program: Program) -> Program:
 
 def _rewritten(node: Node, args: list[Any]) -> Any:
     name = node.op.name  # type: ignore[union-attr]
+    if node.op is PROJECT:
+        return args[0][node.params["k"]]
+    if isinstance(node.op, Control):
+        return rewritten(node.op, args, node.params)
     if name == "matmul":
         x, y = args
         if len(node.shape) == 2 and shape_of(x)[0] * shape_of(x)[1] * shape_of(y)[1] <= MATVEC_LIMIT:
@@ -196,6 +202,13 @@ class Nest:
         self.stores: list[Store] = []
 
 
+class Sequence(NamedTuple):
+    """A scan over rows with a body of scalars."""
+
+    node: Node
+    stage: int
+
+
 class Opaque(NamedTuple):
     """An operation that NumPy evaluates."""
 
@@ -213,6 +226,7 @@ class Plan:
         self.kind: dict[Node, str] = {}
         self.stored: dict[Node, None] = {}
         self.order: list[Node] = []
+        self.members: dict[Node, list[Node]] = {}  # results of scans and of opaque control operations
         self._classify()
         self._schedule()
         self._collect()
@@ -260,6 +274,8 @@ class Plan:
                 bases = node.args[:1] if kind == "gather" else ()
                 own = node.args[1:] if kind == "gather" else node.args
                 self.stage[node] = max([0, *(self._ready(a, node.shape) for a in own), *(self._ready(a, None) for a in bases)])
+            elif kind == "member":
+                self.stage[node] = self.stage[node.args[0]]
             elif kind in ("reduce", "scatter"):
                 self.stage[node] = max(self._ready(a, node.args[0].shape) for a in node.args)
             elif kind == "join":
@@ -287,7 +303,10 @@ class Plan:
             kind = self.kind[node]
             if kind == "view":
                 continue
-            if kind in ("loop", "gather") and node in latest and node not in outputs:
+            if kind == "member":
+                continue
+            fixed = node in outputs or isinstance(node.op, Control) or node.op is PROJECT
+            if kind in ("loop", "gather") and node in latest and not fixed:
                 self.stage[node] = max(self.stage[node], latest[node])
             stage = self.stage[node]
             for k, a in enumerate(node.args):
@@ -304,7 +323,7 @@ class Plan:
 
     def _collect(self) -> None:
         nests: dict[Any, Nest] = {}
-        opaque: list[Opaque] = []
+        opaque: list[Opaque | Sequence] = []
         home: dict[Node, Nest] = {}
 
         def nest(space: tuple[int, ...], stage: int) -> Nest:
@@ -325,9 +344,15 @@ class Plan:
                 self.stored[node] = None
                 for a, target in zip(node.args, _pieces(node), strict=True):
                     nest(shape_of(a), stage).stores.append(Store(a, target))
+            elif kind == "member":
+                self.stored[node] = None
+                self.members.setdefault(node.args[0], []).append(node)
+            elif kind == "sequence":
+                opaque.append(Sequence(node, stage))
             elif kind == "opaque":
                 opaque.append(Opaque(node, stage))
-                self.stored[node] = None
+                if not isinstance(node.op, Control):
+                    self.stored[node] = None
         for node in self.order:
             kind, stage = self.kind[node], self.stage.get(node, 0)
             for k, a in enumerate(node.args):
@@ -336,7 +361,7 @@ class Plan:
                 if a in self.views:
                     self._store(self.views[a].base)
                 elif a in home:
-                    if kind == "view" or kind == "opaque" or (kind == "gather" and k == 0):
+                    if kind in ("view", "opaque", "sequence") or (kind == "gather" and k == 0):
                         self._store(a)
                     else:
                         space = node.shape if kind in ("loop", "gather") else shape_of(a if kind == "join" else node.args[0])
@@ -345,7 +370,7 @@ class Plan:
         for o in self.program.outputs:
             if isinstance(o, Node) and o.op is not None:
                 self._store(self.views[o].base if o in self.views else o)
-        self.steps: list[Nest | Opaque] = sorted(
+        self.steps: list[Nest | Sequence | Opaque] = sorted(
             [*nests.values(), *opaque], key=lambda s: (s.stage, isinstance(s, Opaque))
         )
 
@@ -358,6 +383,12 @@ def kind_of(node: Node) -> str:
     """How a node takes part: loop, gather, reduce, scatter, join, view or opaque."""
     op, params = node.op, node.params
     name = op.name  # type: ignore[union-attr]
+    if op is PROJECT:
+        return "loop" if kind_of(node.args[0]) == "loop" else "member"
+    if isinstance(op, Control):
+        if not has_native(node):
+            return "opaque"
+        return "sequence" if op is SCAN and (params["xs"] or len(params["body"].outputs) > params["carry"]) else "loop"
     if name in ("reshape", "transpose"):
         return "view"
     if name == "getitem" and not has_arrays(params["index"]):

@@ -135,12 +135,17 @@ def _indefinite(a: Any) -> str:
     return "cholesky: the matrix is not positive definite."
 
 
-def _singular(name: str) -> Callable[..., str]:
+def singular(name: str) -> Callable[..., str]:
+    """The reason why a system of this operation has no solution."""
+    fix = "Its diagonal has a zero." if name == "solve_triangular" else "pinv takes matrices without an inverse."
+
     def reason(a: Any, *_: Any) -> str:
+        which = "the matrix"
         for k in np.ndindex(a.shape[:-2]):
-            if np.linalg.slogdet(a[k])[0] == 0 and k:
-                return f"{name}: matrix {k} of the batch is singular. pinv and lstsq take matrices without an inverse."
-        return f"{name}: the matrix is singular. pinv and lstsq take matrices without an inverse."
+            if k and not np.isfinite(np.linalg.cond(a[k], 1)):
+                which = f"matrix {k} of the batch"
+                break
+        return f"{name}: {which} is singular. {fix}"
 
     return reason
 
@@ -152,7 +157,7 @@ class Solve(Op):
     smooth = (0, 1)
 
     def evaluate(self, a: Any, b: Any) -> Any:
-        return attempt(_solve, _singular(self.name), a, b)
+        return attempt(_solve, singular(self.name), a, b)
 
     def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
         a, b = square_shape(self.name, args[0]), shape_of(args[1])
@@ -186,9 +191,9 @@ class Inv(Op):
 
     def evaluate(self, a: Any, *, strict: bool = True) -> Any:
         if strict:
-            return attempt(np.linalg.inv, _singular(self.name), a)
+            return attempt(np.linalg.inv, singular(self.name), a)
         with quiet():
-            return attempt(np.linalg.inv, _singular(self.name), a)
+            return attempt(np.linalg.inv, singular(self.name), a)
 
     def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
         return square_shape(self.name, args[0]), floating(args[0])

@@ -96,25 +96,26 @@ class SolveTriangular(Op):
     smooth = (0, 1)
 
     def evaluate(self, a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
-        from scipy.linalg import solve_triangular
+        from probdiff.ops.factor import attempt, singular
 
-        a, b = np.asarray(a), np.asarray(b)
-        if a.ndim == 2 and b.ndim == 2:
-            if not b.size:
-                return np.zeros(b.shape)
-            return solve_triangular(a, b, lower=lower, trans=int(transpose), check_finite=False)
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        a = np.broadcast_to(a, lead + a.shape[-2:]).reshape((-1, *a.shape[-2:]))
-        b = np.broadcast_to(b, lead + b.shape[-2:]).reshape((-1, *b.shape[-2:]))
-        pairs = zip(a, b, strict=True)
-        out = [solve_triangular(p, q, lower=lower, trans=int(transpose), check_finite=False) for p, q in pairs]
-        return np.reshape(np.stack(out) if out else np.zeros(b.shape), lead + b.shape[-2:])
+        def each(x: Any, y: Any) -> Any:
+            if x.ndim == 2 and y.ndim == 2:
+                return _substitute(x, y, lower, transpose)
+            lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+            x = np.broadcast_to(x, lead + x.shape[-2:])
+            y = np.broadcast_to(y, lead + y.shape[-2:])
+            out = np.empty(y.shape, np.result_type(x, y, np.float32))
+            for k in np.ndindex(lead):
+                out[k] = _substitute(x[k], y[k], lower, transpose)
+            return out
+
+        return attempt(each, singular("solve_triangular"), a, b)
 
     def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
         a, b = shape_of(args[0]), shape_of(args[1])
         if a[-1] != a[-2] or a[-1] != b[-2]:
             raise ShapeError(f"{user_line()}: solve_triangular got shapes {a} and {b}.")
-        dtype = np.result_type(dtype_of(args[0]), dtype_of(args[1]))
+        dtype = np.result_type(dtype_of(args[0]), dtype_of(args[1]), np.float32)
         return (*np.broadcast_shapes(a[:-2], b[:-2]), *b[-2:]), dtype
 
     def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
@@ -137,6 +138,14 @@ class SolveTriangular(Op):
     @staticmethod
     def _triangle(x: Array, lower: bool) -> Array:
         return np.tril(x) if lower else np.triu(x)
+
+
+def _substitute(a: Any, b: Any, lower: bool, transpose: bool) -> Any:
+    from scipy.linalg import solve_triangular
+
+    if not b.size:
+        return np.zeros(b.shape, np.result_type(a, b, np.float32))
+    return solve_triangular(a, b, lower=lower, trans=int(transpose), check_finite=False)
 
 
 MATMUL = Matmul()

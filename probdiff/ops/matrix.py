@@ -169,21 +169,16 @@ def svdvals(a: Array) -> Array:
     return svd(a).S
 
 
-def lstsq(a: Array, b: Array) -> Array:
-    """The z of least |a z - b|, and of least |z| where there are several, for a of full rank (..., m, n).
+def lstsq(a: Array, b: Array, rtol: float | None = None) -> Array:
+    """The z of least |a z - b|, and of least |z| where there are several: pinv(a) b, for a of shape (..., m, n).
 
-    b has shape (m,) or (..., m, k). Raises `LinAlgError` where the rank is not full.
+    b has shape (m,) or (..., m, k). Differentiable where the rank of a does not change; see `pinv` for rtol.
     """
     a = _matrix("lstsq", a)
     b, vector = _right_side(b)
     if shape_of(b)[-2] != shape_of(a)[-2]:
         raise ShapeError(f"{user_line()}: lstsq got shapes {shape_of(a)} and {shape_of(b)}.")
-    if shape_of(a)[-2] >= shape_of(a)[-1]:
-        q, r = qr(a)
-        z = solve_triangular(r, np.matmul(transposed(q), b), lower=False)
-    else:
-        q, r = qr(transposed(a))
-        z = np.matmul(q, solve_triangular(r, b, lower=False, transpose=True))
+    z = np.matmul(pinv(a, rtol), b)
     return z[..., 0] if vector else z
 
 
@@ -317,12 +312,14 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
 
 @rule(np.linalg.lstsq)
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
-    """NumPy's four results; full rank is asked for, so `rcond` has nothing to decide."""
-    z = lstsq(a, b)
+    """NumPy's four results; residuals are there if a has more rows than columns, whatever its rank."""
+    a, s = _matrix("lstsq", a), svdvals(a)
+    z = lstsq(a, b, rcond)
     m, n = shape_of(a)
-    apart = np.matmul(a, z) - b
-    left = np.sum(np.atleast_1d(np.square(apart) if len(shape_of(b)) == 2 else np.square(apart)[:, None]), axis=0)
-    return LstsqResult(z, left if m > n else np.zeros(0, dtype_of(z)), min(m, n), svdvals(a))
+    limit = max(m, n) * float(np.finfo(dtype_of(s)).eps) if rcond is None else rcond
+    apart = _right_side(np.matmul(a, z) - b)[0]
+    left = np.sum(np.square(apart), axis=0) if m > n else np.zeros(0, dtype_of(z))
+    return LstsqResult(z, left, np.sum(s > limit * s[..., :1]), s)
 
 
 @rule(np.linalg.pinv)

@@ -214,19 +214,22 @@ class Pinv(Op):
     def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
         a, a_dot, zt = args[0], dots[0], transposed(z)
         back = transposed(a_dot)
-        left = np.matmul(np.matmul(z, zt), back)  # times (1 - a z)
-        right = np.matmul(back, np.matmul(zt, z))  # (1 - z a) times it
-        z_dot = -np.matmul(z, np.matmul(a_dot, z)) + left - np.matmul(np.matmul(left, a), z)
-        return z_dot + right - np.matmul(z, np.matmul(a, right))
+        left, right = product(z, zt, back), product(back, zt, z)  # times (1 - a z), and (1 - z a) times it
+        return left + right - product(z, a_dot, z) - product(left, a, z) - product(z, a, right)
 
     def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
         a, zt = args[0], transposed(z)
         z_bar = np.broadcast_to(z_bar, shape_of(z))
         back = transposed(z_bar)
-        left = np.matmul(np.matmul(zt, z), back)  # times (1 - z a)
-        right = np.matmul(back, np.matmul(z, zt))  # (1 - a z) times it
-        a_bar = -np.matmul(zt, np.matmul(z_bar, zt)) + left - np.matmul(np.matmul(left, z), a)
-        return a_bar + right - np.matmul(a, np.matmul(z, right))
+        left, right = product(zt, z, back), product(back, z, zt)  # times (1 - z a), and (1 - a z) times it
+        return left + right - product(zt, z_bar, zt) - product(left, z, a) - product(a, z, right)
+
+
+def product(x: Array, y: Array, z: Array) -> Array:
+    """x y z by way of the smaller of the two products."""
+    (m, n), (p, q) = shape_of(x)[-2:], shape_of(z)[-2:]
+    first, last = m * p * (n + q), n * q * (p + m)
+    return np.matmul(np.matmul(x, y), z) if first <= last else np.matmul(x, np.matmul(y, z))
 
 
 class Expm(Op):

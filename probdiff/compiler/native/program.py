@@ -11,13 +11,27 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 
-from probdiff.compiler.fuse import COPY, Nest, Opaque, Plan, rewrite
+from probdiff.compiler.fuse import COPY, Nest, Opaque, Plan, Sequence, rewrite
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.call import caller
 from probdiff.compiler.native.nest import emit_nest
-from probdiff.compiler.native.scalar import I8, I64, PTR, Scope, constant, emit, load, store
+from probdiff.compiler.native.scalar import (
+    I8,
+    I64,
+    PTR,
+    Loop,
+    Scope,
+    cast,
+    constant,
+    emit,
+    emit_program,
+    load,
+    memory_type,
+    store,
+)
 from probdiff.graph.program import Node, Program
-from probdiff.ops.dispatch import shape_of
+from probdiff.ops.control import Control
+from probdiff.ops.dispatch import dtype_of, shape_of
 from probdiff.ops.factor import quiet
 
 Run = Callable[[list[Any], list[np.ndarray] | None], list[Any] | None]
@@ -84,7 +98,7 @@ class Layout:
         if split:  # scalars that another segment reads have to be in memory
             for step in self.plan.steps:
                 if isinstance(step, Nest) and step.space == ():
-                    nodes |= dict.fromkeys(step.body)
+                    nodes |= dict.fromkeys(n for n in step.body if not isinstance(n.op, Control))
         return list(nodes)
 
     def text(self) -> str:
@@ -206,7 +220,12 @@ class Runner:
                 node = call.node
                 args = [self._array(a, buffers) if isinstance(a, Node) else a for a in node.args]
                 with np.errstate(all="ignore"), quiet():
-                    self._array(node, buffers)[...] = node.op.evaluate(*args, **node.params)  # type: ignore[union-attr]
+                    results = node.op.evaluate(*args, **node.params)  # type: ignore[union-attr]
+                if isinstance(node.op, Control):
+                    for member in self.layout.plan.members.get(node, []):
+                        self._array(member, buffers)[...] = results[member.params["k"]]
+                else:
+                    self._array(node, buffers)[...] = results
             else:
                 error = call(*buffers)
                 if error:
@@ -243,7 +262,9 @@ class Segment:
         for k in inputs:
             self.bases[k] = b.load(b.gep(self.function.args[0], [I64(k)], source_etype=PTR), typ=PTR)
         for nest in self.nests:
-            if nest.space == ():
+            if isinstance(nest, Sequence):
+                self._sequence(nest.node)
+            elif nest.space == ():
                 self._scalars(nest)
             else:
                 emit_nest(self, nest)
@@ -291,6 +312,39 @@ class Segment:
             value = self.scalar(source, dtype)
             at = self.b.gep(self.address(target.base), [I64(target.offset * dtype.itemsize)], source_etype=I8)
             store(self.b, value, at, dtype)
+
+    def _sequence(self, node: Node) -> None:
+        """A scan over rows: its carry in registers, rows read and written where they lie."""
+        b, params = self.b, node.params
+        k, m, body, length = params["carry"], params["xs"], params["body"], params["length"]
+        kinds = [n.dtype for n in body.inputs]
+        operands = [a if isinstance(a, Node) else np.asarray(a) for a in node.args]
+
+        def number(a: Any, dtype: np.dtype) -> Any:
+            return cast(b, self.scalar(a, dtype), a.dtype, dtype) if isinstance(a, Node) else constant(a, dtype)
+
+        start = [number(a, d) for a, d in zip(operands[:k], kinds, strict=False)]
+        consts = [number(a, d) for a, d in zip(operands[k + m :], kinds[k + m :], strict=True)]
+        views = [self.layout.plan.view(a) for a in operands[k : k + m]]
+        rows = [(self.address(v.base), v) for v in views]
+        members = {p.params["k"]: p for p in self.layout.plan.members.get(node, [])}
+        targets = {j: self.address(p) for j, p in members.items() if j >= k}
+        loop = Loop(b, start, length)
+        with loop as (i, carry):
+            t = b.sub(I64(length - 1), i) if params["reverse"] else i
+            xs = []
+            for (base, v), a, d in zip(rows, operands[k : k + m], kinds[k : k + m], strict=True):
+                place = b.add(b.mul(t, I64(v.strides[0])), I64(v.offset))
+                xs.append(cast(b, load(b, b.gep(base, [place], source_etype=memory_type(a.dtype)), a.dtype), a.dtype, d))
+            out = emit_program(self.scope, b, body, [*carry, *xs, *consts], kinds)
+            for j, target in targets.items():
+                dtype = members[j].dtype
+                store(b, out[j], b.gep(target, [t], source_etype=memory_type(dtype)), dtype)
+            loop.next([cast(b, v, dtype_of(o), d) for v, o, d in zip(out, body.outputs, kinds[:k], strict=False)])
+        for j, p in members.items():
+            if j < k:
+                self.values[p] = loop.carry[j]
+                self._keep(p)
 
     def _keep(self, node: Node) -> None:
         if node in self.layout.plan.stored or node in self.layout.offset:

@@ -16,6 +16,8 @@ from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import capture
 from probdiff.ops.dispatch import dtype_of
+from probdiff.ops.control import COND, PROJECT, SCAN, Control, scalar_program
+from probdiff.ops.dispatch import dtype_of
 from probdiff.ops.elementwise import Elementwise, rows
 from probdiff.tree import flatten
 
@@ -129,6 +131,11 @@ def emit(scope: Scope, b: Any, node: Node, values: dict[Node, Any]) -> Any:
     """The value of an elementwise node, given those of its arguments."""
     op = node.op
     assert op is not None
+    if op is PROJECT:
+        return values[node.args[0]][node.params["k"]]
+    if isinstance(op, Control):
+        operands = [values[a] if isinstance(a, Node) else constant(a, dtype_of(a)) for a in node.args]
+        return emit_control(scope, b, op, node.params, operands, [dtype_of(a) for a in node.args])
     if not has_native(node):
         raise UnsupportedError(f"{op.name} of {', '.join(str(dtype_of(a)) for a in node.args)} has no machine code")
     dtypes = compute_dtypes(node)
@@ -151,8 +158,11 @@ def has_native(node: Node) -> bool:
     """Whether `emit` knows the node; NumPy evaluates what it does not."""
     op = node.op
     assert op is not None
-    if op.name in bit_rows:
+    if op.name in bit_rows or op is PROJECT:
         return True
+    if isinstance(op, Control):
+        bodies = [p for p in node.params.values() if isinstance(p, Program)]
+        return all(scalar_program(p) and all(map(has_native, p.nodes)) for p in bodies)
     dtypes = compute_dtypes(node)
     if not all(has_registers(d) for d in (*dtypes, *map(dtype_of, node.args))):
         return False
@@ -171,6 +181,106 @@ def has_native(node: Node) -> bool:
     if op.name in _real_kind or op.name in decompositions or op.name in _more:
         return True
     return op.name in _libm and jit.has_symbol(_libm[op.name]) or scipy_routine(op.name, len(node.args)) is not None
+
+
+def emit_program(scope: Scope, b: Any, program: Program, args: list[Any], kinds: list[np.dtype]) -> list[Any]:
+    """The outputs of a program of scalars, for values of its inputs that have the dtypes `kinds`."""
+    values: dict[Node, Any] = {
+        n: cast(b, v, kind, n.dtype) for n, v, kind in zip(program.inputs, args, kinds, strict=True)
+    }
+    for node in program.nodes:
+        values[node] = emit(scope, b, node, values)
+    return [values[o] if isinstance(o, Node) else constant(o, dtype_of(o)) for o in program.outputs]
+
+
+def emit_control(
+    scope: Scope, b: Any, op: Control, params: dict[str, Any], args: list[Any], kinds: list[np.dtype]
+) -> list[Any]:
+    """A branch or loop over scalars, as real control flow; the list of its results."""
+    if op is COND:
+        pred = cast(b, args[0], kinds[0], np.dtype(bool))
+        with b.if_else(pred) as (then, otherwise):
+            with then:
+                taken = emit_program(scope, b, params["true"], args[1:], kinds[1:])
+                true_end = b.block
+            with otherwise:
+                other = emit_program(scope, b, params["false"], args[1:], kinds[1:])
+                false_end = b.block
+        results = []
+        for x, y in zip(taken, other, strict=True):
+            phi = b.phi(x.type)
+            phi.add_incoming(x, true_end)
+            phi.add_incoming(y, false_end)
+            results.append(phi)
+        return results
+    k, body = params["carry"], params["body"]
+    carry_kinds = [n.dtype for n in body.inputs[:k]]
+    start = [cast(b, v, d, n) for v, d, n in zip(args[:k], kinds[:k], carry_kinds, strict=True)]
+    if op is SCAN:
+        if params["xs"] or len(body.outputs) > k:
+            raise UnsupportedError("a scan over rows inside a kernel")
+        consts, const_kinds = args[k:], kinds[k:]
+        loop = Loop(b, start, params["length"])
+        with loop as (_, carry):
+            out = emit_program(scope, b, body, [*carry, *consts], [*carry_kinds, *const_kinds])
+            loop.next(_as_carry(b, body, out, carry_kinds))
+        return loop.carry
+    m = params["cond_consts"]
+    check, check_kinds, step, step_kinds = args[k : k + m], kinds[k : k + m], args[k + m :], kinds[k + m :]
+    before = b.block
+    head, inside, after = (b.append_basic_block(name) for name in ("while", "do", "done"))
+    b.branch(head)
+    b.position_at_end(head)
+    carry = [b.phi(v.type) for v in start]
+    for phi, v in zip(carry, start, strict=True):
+        phi.add_incoming(v, before)
+    (going,) = emit_program(scope, b, params["cond"], [*carry, *check], [*carry_kinds, *check_kinds])
+    b.cbranch(going, inside, after)
+    b.position_at_end(inside)
+    out = emit_program(scope, b, body, [*carry, *step], [*carry_kinds, *step_kinds])
+    for phi, v in zip(carry, _as_carry(b, body, out, carry_kinds), strict=True):
+        phi.add_incoming(v, b.block)
+    b.branch(head)
+    b.position_at_end(after)
+    return carry
+
+
+def _as_carry(b: Any, body: Program, out: list[Any], kinds: list[np.dtype]) -> list[Any]:
+    return [cast(b, v, dtype_of(o), d) for v, o, d in zip(out, body.outputs, kinds, strict=False)]
+
+
+class Loop:
+    """`with Loop(b, start, n) as (i, carry)`: a counted loop with values carried round; call `next` with the new ones."""
+
+    def __init__(self, b: Any, start: list[Any], length: int) -> None:
+        self.b, self.start, self.length = b, start, length
+
+    def __enter__(self) -> tuple[Any, list[Any]]:
+        b = self.b
+        before = b.block
+        self.head, inside, self.after = (b.append_basic_block(name) for name in ("head", "loop", "after"))
+        b.branch(self.head)
+        b.position_at_end(self.head)
+        self.i = b.phi(I64)
+        self.i.add_incoming(I64(0), before)
+        self.carry = [b.phi(v.type) for v in self.start]
+        for phi, v in zip(self.carry, self.start, strict=True):
+            phi.add_incoming(v, before)
+        b.cbranch(b.icmp_signed("<", self.i, I64(self.length)), inside, self.after)
+        b.position_at_end(inside)
+        return self.i, self.carry
+
+    def next(self, values: list[Any]) -> None:
+        """The carry of the next round."""
+        following = self.b.add(self.i, I64(1), flags=("nsw",))
+        self.i.add_incoming(following, self.b.block)
+        for phi, v in zip(self.carry, values, strict=True):
+            phi.add_incoming(v, self.b.block)
+
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is None:
+            self.b.branch(self.head)
+            self.b.position_at_end(self.after)
 
 
 def compute_dtypes(node: Node) -> tuple[np.dtype, ...]:

@@ -1,0 +1,244 @@
+"""Small arrays as scalars: a program over arrays of a few elements, written out element by element.
+
+A body of a loop becomes straight-line code whose values live in registers. The program is evaluated on arrays of
+tracers: operations that move elements are then NumPy's own, and the others are applied element by element.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from probdiff.graph.program import Node, Program
+from probdiff.graph.trace import Graph, Tracer
+from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, scalar_program
+from probdiff.ops.dispatch import Op, apply, dtype_of, shape_of
+from probdiff.ops.elementwise import ASTYPE, rows
+
+LIMIT = 4000  # operations of a body that are worth writing out
+WIDTH = 256  # elements of one operand
+
+_pairs = {
+    "sum": rows["add"],
+    "prod": rows["multiply"],
+    "max": rows["maximum"],
+    "min": rows["minimum"],
+    "any": rows["logical_or"],
+    "all": rows["logical_and"],
+}
+_moves = ("reshape", "transpose", "broadcast_to", "concatenate")
+
+
+class TooLarge(Exception):
+    """The program is not worth writing out, or has an operation that cannot be."""
+
+
+def scalarised(program: Program) -> Program | None:
+    """The program over the elements of its inputs, in C order, and of its outputs; None if it is too large."""
+    if scalar_program(program):
+        return program
+    try:
+        return _written_out(program)
+    except TooLarge:
+        return None
+
+
+def _written_out(program: Program) -> Program:
+    graph = Graph()
+    values: dict[Node, np.ndarray] = {}
+    inputs = []
+    for n in program.inputs:
+        if n.size > WIDTH:
+            raise TooLarge
+        elements = [graph.input((), n.dtype) for _ in range(n.size)]
+        inputs += [e.node for e in elements]
+        values[n] = _array(elements, n.shape)
+    for node in program.nodes:
+        args = [values[a] if isinstance(a, Node) else _constant(a) for a in node.args]
+        values[node] = _evaluate(node, args)
+        if len(graph.nodes) > LIMIT:
+            raise TooLarge
+    outputs: list[Any] = []
+    for o in program.outputs:
+        elements = values[o] if isinstance(o, Node) else _constant(o)
+        dtype = dtype_of(o)
+        outputs += [_output(e, dtype) for e in elements.ravel()]
+    return Program(inputs, outputs)
+
+
+def _output(e: Any, dtype: np.dtype) -> Any:
+    if isinstance(e, Tracer):
+        return (e if e.dtype == dtype else apply(ASTYPE, e, dtype=dtype)).node
+    return np.asarray(e, dtype)
+
+
+def _array(elements: list[Any], shape: tuple[int, ...]) -> np.ndarray:
+    out = np.empty(len(elements), object)
+    for k, e in enumerate(elements):
+        out[k] = e
+    return out.reshape(shape)
+
+
+def _constant(a: Any) -> np.ndarray:
+    if np.size(a) > WIDTH:
+        raise TooLarge
+    flat = np.ravel(a)
+    return _array([flat[k] if np.ndim(a) else a for k in range(flat.size)], np.shape(a))
+
+
+def _each(op: Op, args: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:
+    shape = np.broadcast_shapes(*(a.shape for a in args))
+    if int(np.prod(shape, dtype=int)) > WIDTH * 4:
+        raise TooLarge
+    spread = [np.broadcast_to(a, shape) for a in args]
+    return _array([apply(op, *(s[i] for s in spread), **params) for i in np.ndindex(shape)], shape)
+
+
+def _evaluate(node: Node, args: list[np.ndarray]) -> Any:
+    op, params = node.op, node.params
+    assert op is not None
+    name = op.name
+    if op is PROJECT:
+        return args[0][params["k"]]
+    if isinstance(op, Control):
+        return _control(op, args, params)
+    if op.elementwise:
+        return _each(op, args, params)
+    if name in _moves:
+        return op.evaluate(*args, **params)
+    if name in _pairs:
+        return _reduce(_pairs[name], args[0], params["axis"], node)
+    if name == "getitem":
+        return _pick(args, params["index"])
+    if name == "index_add":
+        return _put(args, params)
+    if name == "matmul":
+        return np.matmul(*args)
+    if name == "einsum":
+        return np.asarray(np.einsum(params["subscripts"], *args, optimize=False), object)
+    if name == "cumsum":
+        return np.add.accumulate(args[0], axis=params["axis"])
+    raise TooLarge
+
+
+def _reduce(pair: Op, x: np.ndarray, axis: tuple[int, ...], node: Node) -> np.ndarray:
+    kept = [k for k in range(x.ndim) if k not in axis]
+    moved = x.transpose((*kept, *axis)).reshape((*(x.shape[k] for k in kept), -1))
+    out = []
+    for i in np.ndindex(moved.shape[:-1]):
+        row = list(moved[i])
+        if not row:
+            raise TooLarge
+        total = functools.reduce(lambda a, b: apply(pair, a, b), row)
+        if isinstance(total, Tracer) and total.dtype != node.dtype:
+            total = apply(ASTYPE, total, dtype=node.dtype)
+        out.append(total)
+    return _array(out, node.shape)
+
+
+def _pick(args: list[np.ndarray], index: tuple[Any, ...]) -> np.ndarray:
+    from probdiff.ops.index import Slot, fill
+
+    x, *arrays = args
+    traced = [a for a in arrays if any(isinstance(e, Tracer) for e in a.ravel())]
+    if not traced:
+        return np.asarray(x[fill(index, [a.astype(np.intp) for a in arrays])], object)
+    if index != (Slot(0),) or arrays[0].shape != () or x.shape[0] > 16:
+        raise TooLarge
+    at = arrays[0][()]
+    at = np.where(at < 0, at + x.shape[0], at)
+    picked = x[0]
+    for k in range(1, x.shape[0]):
+        picked = _each(rows["where"], [_array([at == k], ()), x[k : k + 1].reshape(x.shape[1:]), np.asarray(picked, object)], {})
+    return np.asarray(picked, object)
+
+
+def _put(args: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:
+    from probdiff.ops.index import fill, has_arrays
+
+    x, *arrays = args
+    if any(isinstance(e, Tracer) for a in arrays for e in a.ravel()):
+        raise TooLarge
+    shape = params["shape"]
+    if int(np.prod(shape, dtype=int)) > WIDTH:
+        raise TooLarge
+    out = _array([0.0] * int(np.prod(shape, dtype=int)), shape)
+    places = np.arange(out.size).reshape(shape)[fill(params["index"], [a.astype(np.intp) for a in arrays])]
+    flat = out.reshape(-1)
+    for place, e in zip(np.ravel(places), np.broadcast_to(x, np.shape(places)).ravel(), strict=True):
+        held = flat[place]
+        flat[place] = e if not has_arrays(params["index"]) or (type(held) is float and held == 0.0) else held + e
+    return flat.reshape(shape)
+
+
+def _control(op: Control, args: list[np.ndarray], params: dict[str, Any]) -> tuple[np.ndarray, ...]:
+    """A control operation inside the body, with its own bodies written out."""
+    if op is SCAN and params["xs"]:
+        raise TooLarge
+    written = expanded(op, [a.shape for a in args], params)
+    if written is None:
+        raise TooLarge
+    kinds = op.outputs(tuple(Node(None, (), {}, a.shape, np.dtype(float)) for a in args), params)
+    flat = list(op.run(*(e for a in args for e in a.ravel()), **written))
+    out, start = [], 0
+    for shape, _ in kinds:
+        n = int(np.prod(shape, dtype=int))
+        out.append(_array(flat[start : start + n], shape))
+        start += n
+    return tuple(out)
+
+
+def expanded(op: Control, shapes: list[tuple[int, ...]], params: dict[str, Any]) -> dict[str, Any] | None:
+    """The parameters of a control operation whose operands are given element by element; None if too large."""
+    bodies = {name: scalarised(p) if isinstance(p, Program) else p for name, p in params.items()}
+    if any(p is None for name, p in bodies.items() if isinstance(params[name], Program)):
+        return None
+    sizes = [int(np.prod(s, dtype=int)) for s in shapes]
+    if op is COND:
+        return bodies
+    k = params["carry"]
+    bodies["carry"] = sum(sizes[:k])
+    if op is WHILE:
+        bodies["cond_consts"] = sum(sizes[k : k + params["cond_consts"]])
+    else:
+        rows_ = shapes[k : k + params["xs"]]
+        bodies["xs"] = sum(int(np.prod(s[1:], dtype=int)) for s in rows_)
+    return bodies
+
+
+def rewritten(op: Control, args: list[Any], params: dict[str, Any]) -> tuple[Any, ...]:
+    """The results of a control operation on tracers, by the operation over elements where that is worth it."""
+    bodies = [p for p in params.values() if isinstance(p, Program)]
+    if all(scalar_program(p) for p in bodies):
+        return tuple(op.run(*args, **params))
+    shapes = [shape_of(a) for a in args]
+    written = expanded(op, shapes, params)
+    if written is None or op.batch(tuple(args), params) != ():
+        return tuple(op.run(*args, **params))
+    k = params.get("carry", 0)
+    row_range = range(k, k + params.get("xs", 0)) if op is SCAN else range(0)
+    flat: list[Any] = []
+    for j, a in enumerate(args):
+        if j in row_range:
+            columns = np.reshape(a, (shapes[j][0], -1))
+            flat += [columns[:, c] for c in range(shape_of(columns)[1])]
+        elif shapes[j] == ():
+            flat.append(a)
+        else:
+            line = np.reshape(a, (-1,))
+            flat += [line[c] for c in range(shape_of(line)[0])]
+    results = list(op.run(*flat, **written))
+    out, start = [], 0
+    for number, (shape, _) in enumerate(op.outputs(tuple(args), params)):
+        stacked = op is SCAN and number >= k
+        core = shape[1:] if stacked else shape
+        n = int(np.prod(core, dtype=int))
+        piece = results[start : start + n]
+        start += n
+        if core == ():
+            out.append(piece[0])
+        else:
+            out.append(np.reshape(np.stack(piece, axis=-1) if n else np.zeros(shape), shape))
+    return tuple(out)
