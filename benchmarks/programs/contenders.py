@@ -70,7 +70,7 @@ def pytorch(density: Density, at: Problem) -> Call:
     """Eager autograd; the data are tensors already."""
     import torch
 
-    data = [torch.from_numpy(np.ascontiguousarray(a)) for a in at.data]
+    data = [torch.from_numpy(np.array(a, order="C")) for a in at.data]
 
     def call() -> Any:
         theta = torch.from_numpy(at.theta).requires_grad_()

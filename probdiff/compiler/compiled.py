@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.compiler.inputs import in_native_form, native_dtype
 from probdiff.compiler.interpret import interpret
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.graph.closure import snapshot, unchanged
@@ -103,7 +104,7 @@ class Compiled:
                 array = np.asarray(x)
                 if array.dtype.kind not in "fiub":
                     raise UnsupportedError(f"compile takes floats, integers and booleans, got an array of {array.dtype}")
-                described[k] = (array.shape, array.dtype)
+                described[k] = (array.shape, native_dtype(array))
                 traced.append(k)
         meaning = snapshot(self.f)
         recorded = capture(self.f, spec, described, traced)
@@ -140,8 +141,8 @@ def _kind(x: Any) -> Any:
 
 
 def _fitting(x: Any, node: Node) -> Any:
-    """An input in the form that machine code takes: C order, and the dtype that was recorded."""
-    return x if type(x) is float else np.ascontiguousarray(x, node.dtype).reshape(node.shape)
+    """An input in the form that machine code takes: C order, aligned, and the dtype that was recorded."""
+    return x if type(x) is float else in_native_form(x, node.dtype).reshape(node.shape)
 
 
 def _interpreted(program: Program, inputs: list[Any], out: list[np.ndarray] | None) -> list[Any] | None:

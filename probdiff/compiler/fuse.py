@@ -40,6 +40,13 @@ def contiguous(base: Any) -> View:
     return View(base, 0, c_strides(base.shape), base.shape)
 
 
+def constant_view(a: np.ndarray) -> View:
+    """A constant array where it lies, in whatever order."""
+    if a.size and all(s % a.itemsize == 0 for s in a.strides) and a.flags.aligned:
+        return View(a, 0, tuple(s // a.itemsize for s in a.strides), a.shape)
+    return contiguous(a)
+
+
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for n in reversed(shape):
@@ -233,7 +240,7 @@ class Plan:
 
     def view(self, a: Any) -> View:
         """Where the elements of a node or constant array are."""
-        return self.views.get(a) or contiguous(a) if isinstance(a, Node) else contiguous(a)
+        return self.views.get(a) or contiguous(a) if isinstance(a, Node) else constant_view(a)
 
     def _classify(self) -> None:
         replaced: dict[Node, Node] = {}

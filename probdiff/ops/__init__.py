@@ -1,4 +1,4 @@
 """The table of primitives, and how NumPy reaches it."""
 
-from probdiff.ops import protocol as protocol  # fills the table of NumPy functions
-from probdiff.ops import matrix as matrix  # isort: skip  # linear algebra
+from probdiff.ops import matrix as matrix  # fills the table of NumPy functions
+from probdiff.ops import protocol as protocol

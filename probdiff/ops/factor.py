@@ -44,7 +44,9 @@ def attempt(f: Callable[..., Any], reason: Callable[..., str], *arrays: Any) -> 
     lead = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
     wide = [np.broadcast_to(a, lead + a.shape[-2:]) for a in arrays]
     first, *rest = (a.shape[-2:] for a in arrays)
-    harmless = f(np.eye(*first, dtype=arrays[0].dtype), *(np.zeros(s, a.dtype) for s, a in zip(rest, arrays[1:], strict=True)))
+    harmless = f(
+        np.eye(*first, dtype=arrays[0].dtype), *(np.zeros(s, a.dtype) for s, a in zip(rest, arrays[1:], strict=True))
+    )
     out = np.full(lead + harmless.shape, np.nan, harmless.dtype)
     for k in np.ndindex(lead):
         with suppress(np.linalg.LinAlgError):
@@ -123,7 +125,7 @@ class Cholesky(Op):
 def _indefinite(a: Any) -> str:
     from scipy.linalg.lapack import get_lapack_funcs
 
-    (potrf,) = get_lapack_funcs(("potrf",), (a,))
+    potrf: Any = get_lapack_funcs("potrf", (a,))
     for k in np.ndindex(a.shape[:-2]):
         order = potrf(a[k], lower=1)[1]
         if order:

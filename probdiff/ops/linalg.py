@@ -57,7 +57,7 @@ class Einsum(Op):
 
     def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
         terms, out = params["subscripts"].split("->")
-        sizes = {}
+        sizes: dict[str, int] = {}
         for term, a in zip(terms.split(","), args, strict=True):
             for letter, n in zip(term, shape_of(a), strict=True):
                 if sizes.setdefault(letter, n) != n:
@@ -145,7 +145,7 @@ def _substitute(a: Any, b: Any, lower: bool, transpose: bool) -> Any:
 
     if not b.size:
         return np.zeros(b.shape, np.result_type(a, b, np.float32))
-    return solve_triangular(a, b, lower=lower, trans=int(transpose), check_finite=False)
+    return solve_triangular(a, b, lower=lower, trans=1 if transpose else 0, check_finite=False)
 
 
 MATMUL = Matmul()

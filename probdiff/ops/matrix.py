@@ -1,4 +1,4 @@
-"""The functions of linear algebra, written in terms of rows of the table, and the NumPy functions that they answer for."""
+"""The functions of linear algebra in terms of rows of the table, and the NumPy functions that they answer for."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def det(a: Array) -> Array:
 
 
 def slogdet(a: Array) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant: (0, -inf) for a singular matrix, whose gradient is NaN."""
+    """Sign and log |det a|: (0, -inf) for a singular matrix, where the gradient is NaN."""
     a = _square("slogdet", a)
     return SlogdetResult(apply(SIGNDET, a), apply(LOGABSDET, a))
 
@@ -293,7 +293,9 @@ def _eigvalsh(a: Any, UPLO: str = "L") -> Array:
 def _qr(a: Any, mode: str = "reduced") -> Any:
     m, n = matrix_shape("qr", a)[-2:]
     if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
-        raise UnsupportedError(f"{user_line()}: np.linalg.qr(mode={mode!r}) has no derivative rule. Use 'reduced' or 'r'.")
+        raise UnsupportedError(
+            f"{user_line()}: np.linalg.qr(mode={mode!r}) has no derivative rule. Use 'reduced' or 'r'."
+        )
     return qr(a).R if mode == "r" else qr(a)
 
 
@@ -301,7 +303,9 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     m, n = matrix_shape("svd", a)[-2:]
     if hermitian:
-        raise UnsupportedError(f"{user_line()}: np.linalg.svd(hermitian=True) has no derivative rule. Use np.linalg.eigh.")
+        raise UnsupportedError(
+            f"{user_line()}: np.linalg.svd(hermitian=True) has no derivative rule. Use np.linalg.eigh."
+        )
     if compute_uv and full_matrices and m != n:
         raise UnsupportedError(
             f"{user_line()}: np.linalg.svd of shape {(m, n)} has vectors that do not depend on the matrix. "
@@ -323,8 +327,8 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
 
 
 @rule(np.linalg.pinv)
-def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:  # type: ignore[attr-defined]
-    rtol = rcond if rtol is np._NoValue else rtol  # type: ignore[attr-defined]
+def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
+    rtol = rcond if rtol is np._NoValue else rtol
     return pinv(a, None if rtol is None else float(rtol))
 
 

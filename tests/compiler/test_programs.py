@@ -189,7 +189,8 @@ def same(native: Any, plain: Any, rtol: float) -> None:
     for g, e in zip(got, expected, strict=True):
         assert np.shape(g) == np.shape(e)
         assert np.asarray(g).dtype == np.asarray(e).dtype
-        scale = float(np.max(np.abs(e), initial=0.0)) if np.asarray(e).dtype.kind == "f" else 0.0
+        finite = np.asarray(e, float)[np.isfinite(e)]
+        scale = float(np.max(np.abs(finite), initial=0.0)) if np.asarray(e).dtype.kind == "f" else 0.0
         np.testing.assert_allclose(g, e, rtol=rtol, atol=rtol * scale)
 
 
@@ -355,9 +356,20 @@ def test_order_of_memory() -> None:
     swapped = X.astype(X.dtype.newbyteorder())
     same(c(swapped), expected, 1e-14)
     same(c(X), expected, 1e-14)
+    tagged = X.astype(np.dtype(float, metadata={"unit": "m"}))
+    same(c(tagged), expected, 1e-14)
     frozen = X.copy()
     frozen.flags.writeable = False
     same(c(frozen), expected, 1e-14)
+
+
+def test_equal_dtypes_that_are_other_objects() -> None:
+    n = np.arange(3).astype(np.longlong)
+    c = probdiff.compile(lambda n: n + 1)
+    np.testing.assert_array_equal(c(n), [1, 2, 3])
+    np.testing.assert_array_equal(probdiff.compile(lambda x: x + n)(np.ones(3)), [1.0, 2.0, 3.0])
+    swapped = np.arange(3.0).astype(">f8")
+    np.testing.assert_array_equal(probdiff.compile(lambda x: x * swapped)(np.ones(3)), swapped)
 
 
 def test_results_are_writable_and_fresh() -> None:
@@ -415,6 +427,22 @@ def test_scatter_out_of_bounds(backend: str) -> None:
     np.testing.assert_array_equal(c(np.arange(3.0), np.array([1, 1, -1])), [0.0, 4.0, 4.0])
     with pytest.raises(IndexError, match="out of bounds"):
         c(np.arange(3.0), np.array([1, 1, 3]))
+
+
+def test_captured_index_is_checked_at_each_call() -> None:
+    """Programs that differ in a captured index share their machine code, and its elements may change."""
+
+    def taking(index: Any) -> Any:
+        return probdiff.compile(lambda x: np.take(x, index))
+
+    index = np.array([0, 1, -2])
+    c, d = taking(index), taking(np.array([0, 1, 3]))
+    np.testing.assert_array_equal(c(np.arange(2.0)), [0.0, 1.0, 0.0])
+    with pytest.raises(IndexError, match="out of bounds"):
+        d(np.arange(2.0))
+    index[0] = -(2**60)
+    with pytest.raises(IndexError, match="out of bounds"):
+        c(np.arange(2.0))
 
 
 def test_index_out_of_bounds_while_recording() -> None:

@@ -27,7 +27,8 @@ Description = tuple[tuple[int, ...], np.dtype, bool]  # shape, dtype, written to
 CARRAY, WRITEABLE = 0x101, 0x400  # NumPy's flags: C order and aligned; writable
 
 # self is an int holding the address of a table of 64-bit words: code, number of arguments, then for each argument its
-# dtype's address, its number of axes, the address of its shape and the flags it needs.
+# dtype's address and number, its number of axes, the address of its shape and the flags it needs. A dtype fits if it is
+# the same object, or has the same number and native byte order.
 _text = """
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyLong_FromLong(i64)
@@ -55,7 +56,7 @@ body:
   %slot = getelementptr ptr, ptr %buffers, i64 %k
   %type.at = getelementptr i8, ptr %arg, i64 8
   %type = load ptr, ptr %type.at
-  %row.k = mul i64 %k, 4
+  %row.k = mul i64 %k, 5
   %row = add i64 %row.k, 2
   %descr.at = getelementptr i64, ptr %table, i64 %row
   %descr = load i64, ptr %descr.at
@@ -64,6 +65,7 @@ body:
   %shape.at = getelementptr i64, ptr %descr.at, i64 2
   %shape = load ptr, ptr %shape.at
   %need.at = getelementptr i64, ptr %descr.at, i64 3
+  %kind.at = getelementptr i64, ptr %descr.at, i64 4
   %need.wide = load i64, ptr %need.at
   %need = trunc i64 %need.wide to i32
   %content.at = getelementptr i8, ptr %arg, i64 16
@@ -91,7 +93,24 @@ check:
   %nd.wide = sext i32 %nd to i64
   %ordered = and i32 %flags, %need
   %ok.flags = icmp eq i32 %ordered, %need
-  %ok.d = icmp eq i64 %d, %descr
+  %ok.same = icmp eq i64 %d, %descr
+  br i1 %ok.same, label %dtype.ok, label %dtype
+dtype:
+  %d.ptr = inttoptr i64 %d to ptr
+  %order.at = getelementptr i8, ptr %d.ptr, i64 26
+  %order = load i8, ptr %order.at
+  %number.at = getelementptr i8, ptr %d.ptr, i64 28
+  %number.have = load i32, ptr %number.at
+  %number.wide = load i64, ptr %kind.at
+  %number.want = trunc i64 %number.wide to i32
+  %ok.number = icmp eq i32 %number.have, %number.want
+  %native.0 = icmp eq i8 %order, 61
+  %native.1 = icmp eq i8 %order, 124
+  %native = or i1 %native.0, %native.1
+  %ok.kind = and i1 %native, %ok.number
+  br label %dtype.ok
+dtype.ok:
+  %ok.d = phi i1 [true, %check], [%ok.kind, %dtype]
   %ok.nd = icmp eq i64 %nd.wide, %axes
   %ok.0 = and i1 %ok.flags, %ok.d
   %ok.1 = and i1 %ok.0, %ok.nd
@@ -157,6 +176,8 @@ def _layout_holds() -> bool:
         and tuple(shape) == (2, 3)
         and words[7] == id(probe.dtype)
         and words[8] & 257 == 257
+        and ctypes.c_int32.from_address(id(probe.dtype) + 28).value == probe.dtype.num
+        and ctypes.c_char.from_address(id(probe.dtype) + 26).value == b"="
         and ctypes.c_double.from_address(id(np.float64(2.5)) + 16).value == 2.5
         and ctypes.c_double.from_address(id(float("2.5")) + 16).value == 2.5
     )
@@ -183,7 +204,7 @@ def caller(address: int, arguments: Sequence[Description]) -> Callable[..., int]
     for shape, dtype, written in arguments:
         sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         _alive.append((sizes, dtype))
-        words += [id(np.dtype(dtype.str)), len(shape), ctypes.addressof(sizes), CARRAY | WRITEABLE * written]
+        words += [id(np.dtype(dtype.str)), len(shape), ctypes.addressof(sizes), CARRAY | WRITEABLE * written, dtype.num]
     table = (ctypes.c_int64 * len(words))(*words)
     _alive.append(table)
     make = ctypes.pythonapi.PyCFunction_NewEx

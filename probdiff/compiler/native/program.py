@@ -11,7 +11,8 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 
-from probdiff.compiler.fuse import COPY, Nest, Opaque, Plan, Sequence, rewrite
+from probdiff.compiler.fuse import c_strides, constant_view, COPY, Nest, Opaque, Plan, Sequence, rewrite
+from probdiff.compiler.inputs import in_native_form, native_dtype
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.call import caller
 from probdiff.compiler.native.nest import emit_nest
@@ -117,7 +118,7 @@ class Layout:
         if key not in _cache:
             _cache[key] = (jit.load(self.text(), names) if names else [], None)
         addresses = dict(zip(names, _cache[key][0], strict=True))
-        fixed = [np.ascontiguousarray(c) for c in self.constants]
+        fixed = [in_native_form(c, native_dtype(c)) for c in self.constants]
         described = [(a.shape, a.dtype, False) for a in (*self.program.inputs, *fixed)]
         described += [(o.shape, o.dtype, True) for o in self.outputs]
         described.append(((self.workspace,), np.dtype(np.uint8), True))
@@ -129,6 +130,13 @@ class Layout:
         if isinstance(a, Node):
             return (self.slot[a], 0) if a in self.slot else (self.work_slot, self.offset[a])
         return self.slot[id(a)], 0
+
+
+def _in_place(a: np.ndarray) -> np.ndarray:
+    """A stand-in for a constant that has its address: itself, or its first element if it is not in C order."""
+    if constant_view(a).strides == c_strides(a.shape):
+        return np.ascontiguousarray(a)
+    return np.lib.stride_tricks.as_strided(a, (), ())
 
 
 RECYCLED = 1 << 17  # bytes from which a fresh array costs page faults at every call
@@ -176,6 +184,8 @@ class Runner:
         self.layout = layout
         self.calls = calls
         self.fixed = fixed
+        # copies of what machine code cannot read in place are made again at each call: elements may have changed
+        self.copied = any(f is not c for f, c in zip(fixed, layout.constants, strict=True))
         self.make = [_maker(o.shape, o.dtype) for o in layout.outputs]
         self.only = calls[0] if len(calls) == 1 and not isinstance(calls[0], Opaque) else None
         self.all_computed = len(layout.outputs) == len(layout.program.outputs)
@@ -192,10 +202,13 @@ class Runner:
             targets = out
         else:
             targets = [t for t, o in zip(out, self.layout.program.outputs, strict=True) if isinstance(o, Node)]
+        fixed = self.fixed
+        if self.copied:
+            fixed = [in_native_form(c, f.dtype) for c, f in zip(self.layout.constants, self.fixed, strict=True)]
         if self.only is not None:
-            error = self.only(*inputs, *self.fixed, *targets, work)
+            error = self.only(*inputs, *fixed, *targets, work)
         else:
-            error = self._steps([*inputs, *self.fixed, *targets, work])
+            error = self._steps([*inputs, *fixed, *targets, work])
         pool.append(work)
         if error:
             if error < 0:
