@@ -78,9 +78,10 @@ def module_of(name: str) -> str:
 def run_program(name: str, quick: bool, peers: Sequence[str] | None, weigh: bool, progress: Any) -> Outcome:
     """Measure every contender of one program."""
     [part] = importlib.import_module(module_of(name)).PARTS
-    progress(f"{part.NUMBER}. {part.TITLE}")
+    title = f"{part.TITLE} (here {part.QUICK_SIZES[0]:,})" if quick else part.TITLE
+    progress(f"{part.NUMBER}. {title}")
     quiet = harness.run(module_of(name), part.NAME, quick=quick, peers=peers, progress=lambda _: None, weigh=weigh)
-    return Outcome(part.NUMBER, part.TITLE, quiet)
+    return Outcome(part.NUMBER, title, quiet)
 
 
 def text_of(r: Measurement | None) -> str:
@@ -242,7 +243,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--peers", help="comma-separated packages, or 'none' (default: all that are installed)")
     parser.add_argument("--out", type=Path, default=Path("probdiff-bench"), help="folder for the JSON, plot and table")
     options = parser.parse_args(argv)
-    peers = None if options.peers is None else [p.strip() for p in options.peers.split(",") if p.strip()]
+    peers = None if options.peers is None else [*(p.strip() for p in options.peers.split(",")), "numba"]
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     os.environ["PROBDIFF_CACHE"] = "0"  # compile times are those of a first run

@@ -174,7 +174,7 @@ def measure(part: Any, contender: Contender, size: int, what: str, budget: float
     call = contender.build(data)
     answer = call()
     first_call = time.perf_counter() - start
-    error = disagreement(answer, truth)
+    error = getattr(part, "disagreement", disagreement)(answer, truth)
     result: dict[str, Any] = {"contender": contender.name, "size": size, "error": error}
     if error > part.RTOL:
         return result | {"failure": f"wrong answer: relative error {error:.2g}"}
@@ -209,11 +209,12 @@ def run_child(
     module: str, name: str, contender: Contender, sizes: Sequence[int], what: str, budget: float
 ) -> list[dict[str, Any]]:
     """Run one contender in its own process; what it could not do comes back as the reason."""
+    environment = child_environment(what) | getattr(find_part(module, name), "ENVIRONMENT", {})
     wanted = [size for size in sizes if size <= contender.largest]
     command = [sys.executable, "-m", "probdiff.benchmarks.harness", module, name, contender.name, what, str(budget)]
     try:
         done = subprocess.run(
-            [*command, *map(str, wanted)], capture_output=True, text=True, timeout=TIMEOUT, env=child_environment(what)
+            [*command, *map(str, wanted)], capture_output=True, text=True, timeout=TIMEOUT, env=environment
         )
         output, problem = done.stdout, done.stderr.strip().splitlines()[-1:] if done.returncode else []
     except subprocess.TimeoutExpired as late:

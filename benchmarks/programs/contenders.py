@@ -19,6 +19,7 @@ Call = Callable[[], Any]
 Density = Callable[..., Any]
 OURS, JAX, PYTENSOR, PYTORCH = "probdiff", "JAX jit", "PyTensor", "PyTorch"
 PEERS = (JAX, PYTENSOR, PYTORCH)
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LIMITS = ("Numba by hand", "NumPy by hand")
 
 
@@ -112,11 +113,13 @@ def program(
     loop: Density | None = None,
     finish: Density | None = None,
     hand: bool = False,
+    threads: int | None = None,
     more: Sequence[Contender] = (),
 ) -> SimpleNamespace:
     """The part of the benchmark that this program is.
 
     reference  value and gradient by hand in NumPy; with `hand`, fast enough to be a limit
+    threads    how many BLAS may use, where more are slower for everyone
     loop       value and gradient by hand as a loop for Numba; with `finish`, sums, from which that makes the result
     """
     contenders = [
@@ -146,5 +149,6 @@ def program(
         RTOL=1e-10,
         inputs=problem,
         reference=lambda at: reference(at.theta, *at.data),
+        ENVIRONMENT={} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads)),
         CONTENDERS=(*contenders, *more),
     )

@@ -90,5 +90,6 @@ PARTS = (
         tensor=tensor,
         torch=torch,
         hand=True,
+        threads=1,
     ),
 )

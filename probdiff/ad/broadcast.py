@@ -23,7 +23,7 @@ from probdiff.compiler.interpret import interpret
 from probdiff.errors import ShapeError, TracedValueError
 from probdiff.graph.closure import fingerprint
 from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import Capture, Tracer, capture
+from probdiff.graph.trace import Capture, Tracer, capture, sweep
 from probdiff.ops.control import scalar_program
 from probdiff.ops.dispatch import Lifted, dtype_of, is_float, is_lifted, new_level, shape_of
 from probdiff.ops.elementwise import unbroadcast
@@ -63,7 +63,11 @@ class Kernel:
     def run(self, inputs: list[Any]) -> list[Any]:
         """Outputs for arrays of inputs: natively for plain ones, by the interpreter for lifted ones."""
         if any(isinstance(x, Lifted) for x in inputs):
-            return interpret(self.program, inputs)
+            before, sweep.now = sweep.now, "forward" if len(self.program.outputs) > self.count else sweep.now
+            try:
+                return interpret(self.program, inputs)
+            finally:
+                sweep.now = before
         if self.native is None:
             from probdiff.compiler.native.kernel import elementwise_kernel
 

@@ -13,6 +13,7 @@ from probdiff.ad.reverse import Tape, Variable
 from probdiff.ad.thunk import Thunk
 from probdiff.ad.transforms import _lift, cotangents, innermost, project, record_many, strong
 from probdiff.errors import ParameterError
+from probdiff.graph.trace import sweep
 from probdiff.ops.dispatch import dtype_of, is_float, new_level, shape_of
 from probdiff.ops.elementwise import chain, unbroadcast
 from probdiff.tree import Array, Tree, flatten, unflatten
@@ -139,7 +140,11 @@ def evaluate(f: Callable[..., Any], leaves: list[Any], spec: Any, wrt: list[int]
         if width:
             duals[k] = Dual(level, strong(x), tuple(units))
         start += n
-    out, out_spec = flatten(f(*unflatten(spec, duals)))
+    before, sweep.now = sweep.now, "forward"
+    try:
+        out, out_spec = flatten(f(*unflatten(spec, duals)))
+    finally:
+        sweep.now = before
     blocks = [[partial_of(y, level, d) for d in range(width)] for y in out]
     return [y.value if type(y) is Dual and y.level == level else y for y in out], out_spec, blocks
 

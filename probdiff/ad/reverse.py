@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.graph.trace import sweep
 from probdiff.ops.dispatch import Lifted, Op, apply, dtype_of, is_float, new_level, shape_of
 from probdiff.ops.elementwise import chain, unbroadcast
 from probdiff.tree import Array
@@ -114,6 +115,14 @@ def _add(x: Variable, x_bar: Array) -> None:
 
 def walk(tape: Tape, seeds: list[tuple[Variable, Array]]) -> None:
     """Send cotangents back over the tape; afterwards `x_bar` of each variable is its cotangent, or None."""
+    before, sweep.now = sweep.now, "reverse"
+    try:
+        _walk(tape, seeds)
+    finally:
+        sweep.now = before
+
+
+def _walk(tape: Tape, seeds: list[tuple[Variable, Array]]) -> None:
     level = tape.level
     for x in tape.entries:
         x.x_bar = None

@@ -11,9 +11,9 @@ import numpy as np
 from probdiff.ad.dual import Dual, full
 from probdiff.ad.reverse import Variable
 from probdiff.ad.transforms import innermost, pushforward, record_many
-from probdiff.errors import DifferentiationError
+from probdiff.errors import DifferentiationError, ShapeError
 from probdiff.ops.dispatch import dtype_of, shape_of
-from probdiff.tree import Tree, flatten, unflatten
+from probdiff.tree import Tree, flatten, paths, unflatten
 
 
 class Custom:
@@ -94,6 +94,12 @@ class Custom:
             def back(y_bars: list[Any]) -> list[Any]:
                 bars = pull(y_bars[0] if len(out) == 1 else unflatten(out_spec, y_bars))
                 parts = _spread(bars if isinstance(bars, tuple) else (bars,), spec)
+                for k in mine:
+                    if parts[k] is not None and not _fits(shape_of(parts[k]), shape_of(leaves[k])):
+                        raise ShapeError(
+                            f"{self.f.__name__}.rrule: the cotangent of argument{paths(args)[k]} has shape "
+                            f"{shape_of(parts[k])}, the argument {shape_of(leaves[k])}. Sum over what was broadcast."
+                        )
                 return [parts[k] for k in mine]
 
         elif self._frule is not None:
@@ -111,6 +117,12 @@ class Custom:
         else:
             return self.f(*unflatten(spec, leaves))
         return unflatten(out_spec, record_many(tape, out, [leaves[k] for k in mine], back))
+
+
+def _fits(given: tuple[int, ...], own: tuple[int, ...]) -> bool:
+    """Whether a cotangent of shape `given` is, or broadcasts to, one of shape `own`."""
+    lead = len(own) - len(given)
+    return given == own or lead >= 0 and all(m in (1, n) for m, n in zip(given, own[lead:], strict=True))
 
 
 def _grouped(leaves: list[Any], spec: Any) -> list[list[Any]]:

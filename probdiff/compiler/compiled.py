@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.compiler.inputs import in_native_form, native_dtype
+from probdiff.compiler.inputs import in_native_form
 from probdiff.compiler.interpret import interpret
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.graph.closure import snapshot, unchanged
@@ -104,7 +104,7 @@ class Compiled:
                 array = np.asarray(x)
                 if array.dtype.kind not in "fiub":
                     raise UnsupportedError(f"compile takes floats, integers and booleans, got an array of {array.dtype}")
-                described[k] = (array.shape, native_dtype(array))
+                described[k] = (array.shape, array.dtype)
                 traced.append(k)
         meaning = snapshot(self.f)
         recorded = capture(self.f, spec, described, traced)
@@ -131,7 +131,7 @@ class Compiled:
                 )
             if not a.flags.writeable:
                 raise ShapeError("out= needs writable arrays")
-        return arrays
+        return [a.view(o.dtype) for a, o in zip(arrays, entry.capture.program.outputs, strict=True)]
 
 
 def _kind(x: Any) -> Any:

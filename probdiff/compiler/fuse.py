@@ -13,7 +13,8 @@ import numpy as np
 
 from probdiff.compiler.native.scalar import has_native, has_registers
 from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import Graph, Tracer
+from probdiff.graph.trace import Graph, Tracer, sweep
+from probdiff.compiler.region import Region, regions
 from probdiff.compiler.scalarise import rewritten
 from probdiff.ops.control import PROJECT, SCAN, Control, scalar_program
 from probdiff.ops.dispatch import apply, dtype_of, shape_of
@@ -42,7 +43,7 @@ def contiguous(base: Any) -> View:
 
 def constant_view(a: np.ndarray) -> View:
     """A constant array where it lies, in whatever order."""
-    if a.size and all(s % a.itemsize == 0 for s in a.strides) and a.flags.aligned:
+    if a.size and all(s % a.itemsize == 0 for s in a.strides) and a.flags.aligned and a.dtype.isnative:
         return View(a, 0, tuple(s // a.itemsize for s in a.strides), a.shape)
     return contiguous(a)
 
@@ -64,7 +65,9 @@ def rewrite(program: Program) -> Program:
     values: dict[Node, Any] = {n: graph.input(n.shape, n.dtype) for n in program.inputs}
     for node in program.nodes:
         args = [values[a] if isinstance(a, Node) else a for a in node.args]
+        sweep.now = node.sweep
         values[node] = _rewritten(node, args)
+    sweep.now = ""
     outputs = [values[o] if isinstance(o, Node) else o for o in program.outputs]
     return Program(
         [values[n].node for n in program.inputs], [o.node if isinstance(o, Tracer) else np.asarray(o) for o in outputs]
@@ -242,6 +245,15 @@ class Plan:
         """Where the elements of a node or constant array are."""
         return self.views.get(a) or contiguous(a) if isinstance(a, Node) else constant_view(a)
 
+    def source(self, a: Any) -> Any:
+        """The node that holds the elements of `a`, or the operation that it is a result of."""
+        if isinstance(a, Node):
+            if a in self.views:
+                a = self.views[a].base
+            if isinstance(a, Node) and a.op is PROJECT and self.kind[a] == "member":
+                return a.args[0]
+        return a
+
     def _classify(self) -> None:
         replaced: dict[Node, Node] = {}
         for node in self.program.nodes:
@@ -377,9 +389,12 @@ class Plan:
         for o in self.program.outputs:
             if isinstance(o, Node) and o.op is not None:
                 self._store(self.views[o].base if o in self.views else o)
-        self.steps: list[Nest | Sequence | Opaque] = sorted(
-            [*nests.values(), *opaque], key=lambda s: (s.stage, isinstance(s, Opaque))
-        )
+        ordered = sorted([*nests.values(), *opaque], key=lambda s: (s.stage, isinstance(s, Opaque)))
+        self.steps: list[Any] = regions(ordered, self)
+        for step in self.steps:
+            if isinstance(step, Region):
+                for node in step.local:
+                    del self.stored[node]
 
     def _store(self, a: Any) -> None:
         if isinstance(a, Node) and a.op is not None:

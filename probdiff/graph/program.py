@@ -10,10 +10,23 @@ import numpy as np
 from probdiff.ops.dispatch import Op
 
 
+_own = {np.dtype(c): np.dtype(np.dtype(c).str[1:]) for c in "?bhilqBHILQefdg"}
+
+
+def own_dtype(dtype: np.dtype) -> np.dtype:
+    """The object that NumPy itself uses for the dtype, in the processor's byte order.
+
+    Machine code compares dtypes by address, and there are others that are equal: those of unpickled arrays,
+    np.longlong, dtypes with metadata.
+    """
+    found = _own.get(dtype)
+    return found if found is not None else _own.setdefault(dtype, np.dtype(dtype.str[1:]))
+
+
 class Node:
     """One value of a program: an input (`op` is None) or the result of an operation on nodes and constants."""
 
-    __slots__ = ("args", "dtype", "op", "params", "shape")
+    __slots__ = ("args", "dtype", "op", "params", "shape", "sweep")
 
     def __init__(
         self, op: Op | None, args: tuple[Any, ...], params: dict[str, Any], shape: tuple[int, ...], dtype: np.dtype
@@ -22,7 +35,8 @@ class Node:
         self.args = args
         self.params = params
         self.shape = shape
-        self.dtype = dtype
+        self.dtype = own_dtype(dtype)
+        self.sweep = ""  # "forward" or "reverse" if it belongs to a derivative
 
     @property
     def size(self) -> int:
@@ -64,7 +78,7 @@ class Program:
             if isinstance(a, Node):
                 return number[id(a)]
             if isinstance(a, np.ndarray):
-                return ("array", arrays.setdefault(id(a), len(arrays)), a.shape, a.dtype.str)
+                return ("array", arrays.setdefault(id(a), len(arrays)), a.shape, a.strides, a.flags.aligned, a.dtype.str)
             return (type(a).__name__, repr(a))
 
         rows: list[Any] = [tuple((n.shape, n.dtype.str) for n in self.inputs)]

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
-from probdiff.errors import TracedValueError
+from probdiff.errors import TracedValueError, UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.simplify import identity
+from probdiff.ops.elementwise import TIMES, rows
 from probdiff.ops.dispatch import Lifted, Op, is_lifted, new_level, user_line
 from probdiff.tree import Array, flatten, unflatten
+
+
+MULTIPLY = rows["multiply"]
+
+
+class Sweep(threading.local):
+    """What is being recorded now: "" the function itself, "forward" or "reverse" a derivative of it."""
+
+    now = ""
+
+
+sweep = Sweep()
 
 
 class Graph:
     """One recording. Equal operations on equal arguments are recorded once."""
 
-    __slots__ = ("level", "lifted", "memo", "nodes")
+    __slots__ = ("level", "lifted", "limit", "memo", "nodes")
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit  # of operations; more are refused
         self.level = new_level()
         self.memo: dict[Any, Node] = {}
         self.nodes: list[Node] = []  # keeps every node alive, so that the ids in memo stay valid
@@ -50,6 +65,8 @@ class Graph:
                 nodes.append(a)
             else:
                 nodes.append(np.asarray(a))
+        if op is TIMES and any(_finite_number(a) for a in nodes):
+            op = MULTIPLY
         same = identity(op, nodes)
         if same is not None:
             return Tracer(self, same) if isinstance(same, Node) else same
@@ -62,9 +79,23 @@ class Graph:
         if node is None:
             shape, dtype = op.infer(tuple(nodes), params)
             node = Node(op, tuple(nodes), params, shape, dtype)
+            node.sweep = sweep.now
+            if len(self.nodes) == self.limit:
+                self._too_long()
             self.memo[key] = node
             self.nodes.append(node)
         return Tracer(self, node)
+
+    def _too_long(self) -> NoReturn:
+        raise UnsupportedError(
+            f"{user_line()} makes the recording longer than {self.limit:,} operations.\n    "
+            "A Python loop is unrolled while it is recorded: write probdiff.scan or probdiff.fori_loop, or an operation "
+            "on whole arrays; or raise compile(..., max_operations=)."
+        )
+
+
+def _finite_number(a: Any) -> bool:
+    return type(a) is float and a != 0.0 and abs(a) < 1e300
 
 
 def _key(a: Any) -> Any:
@@ -148,9 +179,14 @@ class Capture:
         return unflatten(self.out_spec, leaves)
 
 
-def capture(f: Callable[..., Any], spec: Any, leaves: list[Any], traced: list[int]) -> Capture:
-    """Record `f(*unflatten(spec, leaves))`, the leaves numbered by `traced` being (shape, dtype) of inputs."""
-    graph = Graph()
+def capture(
+    f: Callable[..., Any], spec: Any, leaves: list[Any], traced: list[int], limit: int | None = None
+) -> Capture:
+    """Record `f(*unflatten(spec, leaves))`, the leaves numbered by `traced` being (shape, dtype) of inputs.
+
+    More than `limit` operations are refused.
+    """
+    graph = Graph(limit)
     leaves = list(leaves)
     inputs = []
     for k in traced:

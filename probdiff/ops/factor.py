@@ -99,7 +99,7 @@ class Cholesky(Op):
     name = "cholesky"
 
     def evaluate(self, a: Any) -> Any:
-        return attempt(np.linalg.cholesky, _indefinite, a)
+        return attempt(np.linalg.cholesky, _indefinite(self.name), a)
 
     def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
         return square_shape(self.name, args[0]), floating(args[0])
@@ -122,19 +122,60 @@ class Cholesky(Op):
         return np.where(np.tri(n, dtype=bool), x * weights, 0.0)
 
 
-def _indefinite(a: Any) -> str:
-    from scipy.linalg.lapack import get_lapack_funcs
+def _indefinite(name: str) -> Callable[..., str]:
+    def reason(a: Any) -> str:
+        from scipy.linalg.lapack import get_lapack_funcs
 
-    potrf: Any = get_lapack_funcs("potrf", (a,))
-    for k in np.ndindex(a.shape[:-2]):
-        order = potrf(a[k], lower=1)[1]
-        if order:
-            which = f"matrix {k} of the batch" if k else "the matrix"
-            return (
-                f"cholesky: {which} is not positive definite: its leading minor of order {order} is not positive."
-                " Adding a small multiple of the identity often helps."
-            )
-    return "cholesky: the matrix is not positive definite."
+        potrf: Any = get_lapack_funcs("potrf", (a,))
+        for k in np.ndindex(a.shape[:-2]):
+            order = potrf(a[k], lower=1)[1]
+            if order:
+                which = f"matrix {k} of the batch" if k else "the matrix"
+                return (
+                    f"{name}: {which} is not positive definite: its leading minor of order {order} is not positive. "
+                    "Adding a small multiple of the identity often helps."
+                )
+        return f"{name}: the matrix is not positive definite."
+
+    return reason
+
+
+class LogDet(Op):
+    """log det a of a symmetric positive definite matrix, from its lower triangle. Its gradient is the inverse."""
+
+    name = "logdet"
+
+    def evaluate(self, a: Any) -> Any:
+        factor = attempt(np.linalg.cholesky, _indefinite(self.name), a)
+        return 2.0 * np.sum(np.log(np.diagonal(factor, 0, -2, -1)), axis=-1)
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
+        return square_shape(self.name, args[0])[:-2], floating(args[0])
+
+    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
+        return total(apply(POSITIVE_INV, args[0]), dots[0])
+
+    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        return on_matrices(z_bar, z) * apply(POSITIVE_INV, args[0])
+
+
+class PositiveInv(Op):
+    """The inverse of a symmetric positive definite matrix, from its lower triangle."""
+
+    name = "positive_inv"
+
+    def evaluate(self, a: Any) -> Any:
+        half = np.linalg.inv(attempt(np.linalg.cholesky, _indefinite(self.name), a))
+        return np.matmul(transposed(half), half)
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
+        return square_shape(self.name, args[0]), floating(args[0])
+
+    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
+        return -np.matmul(z, np.matmul(symmetric(dots[0]), z))
+
+    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        return -np.matmul(z, np.matmul(symmetric(np.broadcast_to(z_bar, shape_of(z))), z))
 
 
 def singular(name: str) -> Callable[..., str]:
@@ -329,6 +370,8 @@ class SignDet(LogAbsDet):
 
 
 CHOLESKY = Cholesky()
+LOGDET = LogDet()
+POSITIVE_INV = PositiveInv()
 SOLVE = Solve()
 INV = Inv()
 DET = Det()

@@ -8,10 +8,10 @@ import numpy as np
 
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.ops.dispatch import apply, dtype_of, functions, is_lifted, shape_of, user_line
-from probdiff.ops.factor import CHOLESKY, DET, INV, LOGABSDET, SIGNDET, SOLVE, square_shape, transposed
+from probdiff.ops.factor import CHOLESKY, DET, INV, LOGABSDET, LOGDET, SIGNDET, SOLVE, square_shape, transposed
 from probdiff.ops.linalg import SOLVE_TRIANGULAR
 from probdiff.ops.protocol import array, norm, refuse, rule
-from probdiff.ops.spectrum import EIGH, EXPM, PINV, QR, SVD, diagonal_of, matrix_shape, svd_parts
+from probdiff.ops.spectrum import EIGH, EXPM, PINV, QR, SVD, matrix_shape, svd_parts
 from probdiff.tree import Array
 
 
@@ -123,8 +123,11 @@ def slogdet(a: Array) -> SlogdetResult:
 
 
 def logdet(a: Array) -> Array:
-    """log det a = 2 sum(log diag(cholesky(a))) of a symmetric positive definite matrix; see `cholesky`."""
-    return 2.0 * np.sum(np.log(diagonal_of(cholesky(a))), axis=-1)
+    """log det a = 2 sum(log diag(cholesky(a))) of a symmetric positive definite matrix; see `cholesky`.
+
+    The gradient is the inverse. Where the factor is used anyway, the sum over its diagonal is the cheaper form.
+    """
+    return apply(LOGDET, _square("logdet", a))
 
 
 def eigh(a: Array) -> EighResult:
@@ -267,6 +270,9 @@ functions[np.linalg.slogdet] = slogdet
 functions[np.linalg.solve] = solve
 functions[np.linalg.matrix_power] = matrix_power
 functions[np.linalg.svdvals] = svdvals
+functions[np.linalg.matmul] = functions[np.matmul]
+functions[np.linalg.outer] = functions[np.outer]
+functions[np.linalg.tensordot] = functions[np.tensordot]
 functions[np.linalg.matrix_transpose] = functions[np.matrix_transpose] = transposed
 
 
@@ -384,6 +390,11 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
 def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     refuse("linalg.trace", dtype=dtype)
     return np.trace(x, offset, -2, -1)
+
+
+@rule(np.linalg.vecdot)
+def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    return np.sum(x1 * x2, axis=axis)
 
 
 @rule(np.linalg.diagonal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import tracemalloc
 from collections.abc import Callable
@@ -369,6 +370,17 @@ def test_equal_dtypes_that_are_other_objects() -> None:
     np.testing.assert_array_equal(c(n), [1, 2, 3])
     np.testing.assert_array_equal(probdiff.compile(lambda x: x + n)(np.ones(3)), [1.0, 2.0, 3.0])
     swapped = np.arange(3.0).astype(">f8")
+    c = probdiff.compile(lambda x: x * swapped)
+    np.testing.assert_array_equal(c(np.ones(3)), [0.0, 1.0, 2.0])
+    swapped[0] = 5.0
+    np.testing.assert_array_equal(c(np.ones(3)), [5.0, 1.0, 2.0])
+    taken = probdiff.compile(lambda i: np.take_along_axis(swapped, i, 0))(np.array([2, 0]))
+    np.testing.assert_array_equal(taken, [2.0, 5.0])
+    copied = pickle.loads(pickle.dumps(np.ones(3)))
+    assert copied.dtype is not np.dtype(float)
+    c = probdiff.compile(lambda x, i: (x + copied, np.take_along_axis(copied, i, 0)))
+    same(c(copied, np.array([1])), (np.full(3, 2.0), np.ones(1)), 0)
+    same(c(copied, np.array([1]), out=(np.empty(3), copied[:1])), (np.full(3, 2.0), np.ones(1)), 0)
     np.testing.assert_array_equal(probdiff.compile(lambda x: x * swapped)(np.ones(3)), swapped)
 
 

@@ -192,7 +192,7 @@ def _method() -> Any:
     text = _text
     for name, thing in names.items():
         text = text.replace("{" + name + "}", str(id(thing)))
-    (address,) = jit.load(text, ["call"], speed=1)
+    (address,) = jit.load(text, ["call"], speed=1, cached=False)
     return _MethodDef(b"call", address, 0x80, b"")  # METH_FASTCALL
 
 

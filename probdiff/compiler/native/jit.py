@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import functools
+import os
+import time
+from dataclasses import dataclass
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 
+from probdiff.compiler.native import cache
+
 _engines: list[Any] = []  # machine code lives as long as the process: compiled functions are called by address
+VERSION = "1"  # of what surrounds the text: passes and options below
+
+
+@dataclass
+class Account:
+    """Where the time of a compilation went, in seconds, and whether the machine code was found on disk."""
+
+    planning: float = 0.0
+    emitting: float = 0.0
+    optimising: float = 0.0
+    generating: float = 0.0
+    loading: float = 0.0
+    found: bool = False
 
 
 @functools.cache
-def target_machine() -> Any:
-    """The host's processor, at full optimisation."""
+def target_machine(effort: int = 3) -> Any:
+    """The host's processor, at full optimisation unless `effort` says less."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=3)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=effort)
 
 
 @functools.cache
@@ -26,9 +45,19 @@ def _layout() -> tuple[str, str]:
     return str(machine.target_data), machine.triple
 
 
-def optimised(text: str, speed: int = 3) -> Any:
+@functools.cache
+def _surroundings() -> tuple[str, ...]:
+    """What besides the text decides the machine code: processor, LLVM, C library, and this package's passes."""
+    features = llvm.get_host_cpu_features()
+    has = ",".join(sorted(name for name, on in features.items() if on))
+    version = ".".join(map(str, llvm.llvm_version_info))
+    library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", {}) else ""
+    return VERSION, llvmlite.__version__, version, *_layout(), llvm.get_host_cpu_name(), has, library or ""
+
+
+def optimised(text: str, speed: int = 3, effort: int = 3) -> Any:
     """A module after LLVM's pipeline, loop vectoriser included."""
-    machine = target_machine()
+    machine = target_machine(effort)
     module = llvm.parse_assembly(text)
     module.data_layout, module.triple = _layout()
     module.verify()
@@ -42,13 +71,58 @@ def optimised(text: str, speed: int = 3) -> Any:
     return module
 
 
-def load(text: str, names: list[str], speed: int = 3) -> list[int]:
-    """Compile a module and return the addresses of its functions `names`."""
-    module = optimised(text, speed)
-    engine = llvm.create_mcjit_compiler(module, target_machine())
+def load(
+    text: str, names: list[str], speed: int = 3, *, cached: bool = True, effort: int = 3, account: Account | None = None
+) -> list[int]:
+    """Compile a module, or find it on disk, and return the addresses of its functions `names`.
+
+    cached   False for a text with addresses of this process in it: nobody else can use its code
+    effort   0 to 3: how hard the code generator tries; below 3 for long straight code, where trying hard does not pay
+    account  where to write down the time taken
+    """
+    account = account or Account()
+    start = time.perf_counter()
+    target_machine()
+    name = ""
+    if cached and "inttoptr" not in text and cache.folder() is not None:
+        name = cache.key(text, str(speed), str(effort), *_surroundings())
+        engine = _stored(name)
+        if engine is not None:
+            account.found = True
+            account.loading = time.perf_counter() - start
+            return [engine.get_function_address(n) for n in names]
+    module = optimised(text, speed, effort)
+    account.optimising = time.perf_counter() - start
+    start = time.perf_counter()
+    outside = tuple(f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm."))
+    made: list[bytes] = []
+    engine = llvm.create_mcjit_compiler(module, target_machine(effort))
+    if name:
+        engine.set_object_cache(lambda _, code: made.append(code))
+    engine.finalize_object()
+    account.generating = time.perf_counter() - start
+    _engines.append(engine)
+    if made:
+        cache.write(name, cache.Stored(outside, made[0]))
+    return [engine.get_function_address(n) for n in names]
+
+
+def _stored(name: str) -> Any:
+    """An engine with the machine code of that name; None if there is none, or a function that it calls is not here."""
+    stored = cache.read(name)
+    if stored is None or not all(has_symbol(s) for s in stored.symbols):
+        return None
+    engine = llvm.create_mcjit_compiler(_empty(), target_machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(stored.code))
     engine.finalize_object()
     _engines.append(engine)
-    return [engine.get_function_address(n) for n in names]
+    return engine
+
+
+def _empty() -> Any:
+    module = llvm.parse_assembly("")
+    module.data_layout, module.triple = _layout()
+    return module
 
 
 def symbol(name: str, address: int) -> None:

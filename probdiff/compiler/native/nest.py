@@ -1,21 +1,22 @@
-"""One loop nest in LLVM: a function of pointers that do not alias and of scalars.
+"""Loops in LLVM: a region of nests as one function of pointers that do not alias and of scalars.
 
-Axes that every operand walks alike are merged. A reduction over the innermost axes is kept in a register; any other
-reduction, and a scatter, adds into memory.
+Rows are the outer loop. A few inner elements are written out, so that the vectoriser works across rows; more are loops.
+Sums over rows are kept in registers where there are few of them, and added up in memory where there are many.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import llvmlite.ir as ir
 import numpy as np
 
-from probdiff.compiler.fuse import REDUCTIONS, Nest, View, contiguous
+from probdiff.compiler.fuse import Nest, View, contiguous
 from probdiff.compiler.native.kernel import for_range
 from probdiff.compiler.native.scalar import (
     F64,
-    I8,
     I64,
     PTR,
     _extremum,
@@ -27,6 +28,7 @@ from probdiff.compiler.native.scalar import (
     memory_type,
     store,
 )
+from probdiff.compiler.region import UNROLL, Access, Region, Walk, _id
 from probdiff.graph.program import Node
 from probdiff.ops.dispatch import shape_of
 from probdiff.ops.index import Slot
@@ -35,133 +37,55 @@ FLAGS = ("reassoc", "nsz", "contract")  # of the additions and products that mak
 
 
 def emit_nest(segment: Any, nest: Nest) -> None:
-    """Emit the nest as a function of its own and call it from the segment."""
-    Emitter(segment, nest).emit()
+    """Emit a single nest."""
+    emit_region(segment, Region(Walk(nest, segment.layout.plan)))
 
 
-class Access:
-    """An array walked with fixed strides."""
-
-    __slots__ = ("base", "dtype", "offset", "strides")
-
-    def __init__(self, base: Any, offset: int, strides: list[int], dtype: np.dtype) -> None:
-        self.base = base
-        self.offset = offset
-        self.strides = strides
-        self.dtype = dtype
+def emit_region(segment: Any, region: Region) -> None:
+    """Emit a region as a function of its own and call it from the segment."""
+    single = len(region.walks) == 1
+    for walk in region.walks:
+        walk.collapse(0 if single and not region.local else 1)
+    if single and not region.local:
+        region.rows = region.walks[0].sizes[0] if region.walks[0].sizes else 1
+    Emitter(segment, region).emit()
 
 
 class Emitter:
-    def __init__(self, segment: Any, nest: Nest) -> None:
+    def __init__(self, segment: Any, region: Region) -> None:
         self.segment = segment
         self.scope = segment.scope
-        self.nest = nest
         self.plan = segment.layout.plan
-        self.space = nest.space
-        self.members = set(nest.body)
-        self.accesses: dict[Any, Access] = {}
-        self.pointers: dict[Any, int] = {}
-        self.scalars: dict[Node, int] = {}
-        self.checked = False  # whether an index is checked at run time
+        self.region = region
+        self.in_registers = {n for n in region.local if self._all_unrolled(n)}
+        self.row_values: dict[tuple[Node, int], Any] = {}
+        self.scratch: dict[Node, Any] = {}
+        self.cells: dict[Any, Any] = {}  # sums over rows, or over inner loops, that are kept in registers
 
-    # What the nest reads and writes
-
-    def _operand(self, a: Any) -> None:
-        if not isinstance(a, Node | np.ndarray) or a in self.members if isinstance(a, Node) else not isinstance(a, np.ndarray):
-            return
-        if shape_of(a) == ():
-            self.scalars.setdefault(a, 0)
-        else:
-            self._access(("read", _id(a)), self.plan.view(a), a.dtype)
-
-    def _access(self, key: Any, view: View, dtype: np.dtype, strides: list[int] | None = None) -> None:
-        if key not in self.accesses:
-            self.pointers.setdefault(_id(view.base), view.base)
-            self.accesses[key] = Access(view.base, view.offset, strides or self._aligned(view), dtype)
-
-    def _aligned(self, view: View) -> list[int]:
-        lead = len(self.space) - len(view.shape)
-        return [0] * lead + [0 if n == 1 else s for n, s in zip(view.shape, view.strides, strict=True)]
-
-    def _indexed(self, node: Node, view: View, key: Any, index_args: Any, space: tuple[int, ...]) -> None:
-        """Strides of the axes that index arrays do not touch, and the index arrays themselves."""
-        index = node.params["index"]
-        lead = sum(p == slice(None) for p in index)
-        count = len(index) - lead
-        wide = len(np.broadcast_shapes(*(shape_of(a) for a in index_args)))
-        rest = len(view.shape) - lead - count
-        strides = list(view.strides[:lead]) + [0] * wide + list(view.strides[lead + count :])
-        strides = [0 if n == 1 else s for n, s in zip(space, strides, strict=True)]
-        self._access(key, view, node.dtype, strides)
-        for a in index_args:
-            if isinstance(a, Node) and a in self.members:
-                continue
-            if shape_of(a) == ():
-                if isinstance(a, Node):
-                    self.scalars.setdefault(a, 0)
-                continue
-            v = self.plan.view(a)
-            own = [0] * (lead + wide - len(v.shape)) + [0 if n == 1 else s for n, s in zip(v.shape, v.strides, strict=True)]
-            self._access(("index", _id(a), id(node)), v, a.dtype, own + [0] * rest)
-
-    def _survey(self) -> None:
-        for node in self.nest.body:
-            if node.op.name == "getitem":  # type: ignore[union-attr]
-                self._indexed(node, self.plan.view(node.args[0]), ("gather", node), node.args[1:], node.shape)
-            else:
-                for a in node.args:
-                    self._operand(a)
-            if node in self.plan.stored and node.shape == self.space or node in self.segment.layout.offset and self.space == ():
-                self._access(("write", node), contiguous(node), node.dtype)
-        for node in self.nest.ends:
-            self._operand(node.args[0])
-            if node.op.name == "index_add":  # type: ignore[union-attr]
-                self._indexed(node, contiguous(node), ("scatter", node), node.args[1:], self.space)
-                continue
-            kept = iter(contiguous(node).strides)
-            strides = [0 if k in node.params["axis"] else next(kept) for k in range(len(self.space))]
-            self._access(("reduce", node), contiguous(node), node.dtype, strides)
-        for k, (source, target) in enumerate(self.nest.stores):
-            self._operand(source)
-            self._access(("store", k), target, target.base.dtype)
-
-    def _collapse(self) -> None:
-        """Drop axes of one element and merge neighbours that every access walks as one."""
-        dims = [(n, k) for k, n in enumerate(self.space) if n != 1]
-        sizes = [n for n, _ in dims]
-        for a in self.accesses.values():
-            a.strides = [a.strides[k] for _, k in dims]
-        self.reduced = {n: {i for i, (_, k) in enumerate(dims) if k in n.params["axis"]} for n in self.nest.ends if n.op.name in REDUCTIONS}  # type: ignore[union-attr]
-        k = 0
-        while k + 1 < len(sizes):
-            same = all(a.strides[k] == a.strides[k + 1] * sizes[k + 1] for a in self.accesses.values())
-            same = same and all((k in r) == (k + 1 in r) for r in self.reduced.values())
-            if same:
-                sizes[k : k + 2] = [sizes[k] * sizes[k + 1]]
-                for a in self.accesses.values():
-                    del a.strides[k]
-                for n, r in self.reduced.items():
-                    self.reduced[n] = {i if i <= k else i - 1 for i in r}
-            else:
-                k += 1
-        self.sizes = sizes
-
-    # Emission
+    def _all_unrolled(self, node: Node) -> bool:
+        if self.region.local[node] == 1:
+            return True
+        touching = [w for w in self.region.walks if any(a.base is node for a in w.accesses.values())]
+        return all(w.unrolled for w in touching)
 
     def emit(self) -> None:
-        segment = self.segment
-        self._survey()
-        self._collapse()
-        for node in self.nest.ends:
-            self._prepare(node)
-        for _, target in self.nest.stores:
-            if target.base.op.name == "index_add":
-                segment.clear(target.base)
-        scalars = list(self.scalars)
+        segment, walks = self.segment, self.region.walks
+        for walk in walks:
+            for node in walk.nest.ends:
+                self._prepare(walk, node)
+            for _, target in walk.nest.stores:
+                if target.base.op.name == "index_add":
+                    segment.clear(target.base)
+        bases: dict[Any, Any] = {}
+        scalars: dict[Node, None] = {}
+        for walk in walks:
+            scalars |= walk.scalars
+            for a in walk.accesses.values():
+                if a.base not in self.region.local if isinstance(a.base, Node) else True:
+                    bases.setdefault(_id(a.base), a.base)
         values = [segment.scalar(a) for a in scalars]
-        bases = list(self.pointers.values())
-        name = f"nest{len(segment.scope.functions)}"
         types = [PTR] * (len(bases) + 1) + [v.type for v in values]
+        name = f"nest{len(segment.scope.functions)}"
         f = ir.Function(segment.scope.module, ir.FunctionType(ir.VoidType(), types), name)
         f.linkage = "internal"
         segment.scope.functions[name] = f
@@ -169,76 +93,188 @@ class Emitter:
             a.add_attribute("noalias")
         self.entry = f.append_basic_block("entry")
         self.b = b = ir.IRBuilder(f.append_basic_block("start"))
-        self.pointer = {_id(base): a for base, a in zip(bases, f.args, strict=False)}
+        first = b.block
+        self.pointer = dict(zip(bases, f.args, strict=False))
         self.error = f.args[len(bases)]
         self.given = dict(zip(scalars, f.args[len(bases) + 1 :], strict=True))
-        self.indices: list[Any] = []
-        self.accumulators: dict[Node, Any] = {}
-        first = b.block
-        self._level(0)
+        self.outside = self._room(I64)  # whether an index was out of bounds
+        b.store(I64(0), self.outside)
+        for node in self.region.local:
+            if node not in self.in_registers:
+                self.scratch[node] = self._room(memory_type(node.dtype), self.region.local[node])
+        if any(w.sizes for w in walks):
+            self._open_sums()
+            with for_range(b, I64(0), I64(self.region.rows)) as i:
+                self.row = i
+                for walk in walks:
+                    self._walk(walk)
+            self._close_sums()
+        else:
+            self.row = I64(0)
+            for walk in walks:
+                self._walk(walk)
+        b.store(b.or_(b.load(self.error), b.load(self.outside)), self.error)
         b.ret_void()
         ir.IRBuilder(self.entry).branch(first)
-        segment.b.call(f, [*(segment.address(base) for base in bases), segment.error, *values])
-        for node in self.nest.body:  # a gather of one element is a scalar afterwards
-            if self.space == ():
-                segment.values.pop(node, None)
+        segment.b.call(f, [*(segment.address(base) for base in bases.values()), segment.error, *values])
 
-    def _prepare(self, node: Node) -> None:
+    def _room(self, t: Any, count: int = 1) -> Any:
+        """Memory of the function's frame."""
+        b = ir.IRBuilder(self.entry)
+        if self.entry.instructions:
+            b.position_at_start(self.entry)
+        return b.alloca(t, size=I64(count)) if count > 1 else b.alloca(t)
+
+    # Reductions
+
+    def _over_rows(self, walk: Walk, node: Node) -> bool:
+        return 0 in walk.reduced[node]
+
+    def _kept(self, walk: Walk, node: Node) -> list[int]:
+        """Inner dimensions that the reduction keeps."""
+        return [k for k in range(1, len(walk.sizes)) if k not in walk.reduced[node]]
+
+    def _in_cells(self, walk: Walk, node: Node) -> bool:
+        """Sums over rows that are few enough for registers."""
+        return self._over_rows(walk, node) and (walk.unrolled or not self._kept(walk, node))
+
+    def _suffix(self, walk: Walk, node: Node) -> bool:
+        axes = {k for k in walk.reduced[node] if k}
+        return axes == set(range(len(walk.sizes) - len(axes), len(walk.sizes)))
+
+    def _prepare(self, walk: Walk, node: Node) -> None:
         """Start values of what is added up in memory."""
-        name = node.op.name  # type: ignore[union-attr]
-        if name == "index_add":
+        if node.op.name == "index_add":  # type: ignore[union-attr]
             self.segment.clear(node)
-        elif not self._suffix(node):
-            fill(self.segment, node, identity(name, node.dtype))
+        elif node not in self.region.local and self._adds_in_memory(walk, node):
+            fill(self.segment, node, identity(node.op.name, node.dtype))  # type: ignore[union-attr]
 
-    def _suffix(self, node: Node) -> bool:
-        axes = self.reduced[node]
-        return axes == set(range(len(self.sizes) - len(axes), len(self.sizes)))
+    def _adds_in_memory(self, walk: Walk, node: Node) -> bool:
+        if not walk.sizes or walk.unrolled:
+            return False
+        if self._over_rows(walk, node):
+            return bool(self._kept(walk, node))
+        return not self._suffix(walk, node)
 
-    def _start(self, node: Node) -> int:
-        return len(self.sizes) - len(self.reduced[node])
+    def _open_sums(self) -> None:
+        for walk in self.region.walks:
+            for node in walk.reduced:
+                if self._in_cells(walk, node):
+                    wide = _accumulator(node)
+                    for index in itertools.product(*(range(walk.sizes[k]) for k in self._kept(walk, node))):
+                        cell = self._room(ir_type(wide))
+                        self.b.store(constant(identity(node.op.name, wide), wide), cell)  # type: ignore[union-attr]
+                        self.cells[node, index] = cell
 
-    def _level(self, depth: int) -> None:
+    def _close_sums(self) -> None:
         b = self.b
-        here = [n for n in self.nest.ends if n in self.reduced and self._suffix(n) and self._start(n) == depth]
-        for node in here:
-            wide = _accumulator(node)
-            cell = ir.IRBuilder(self.entry)
-            if self.entry.instructions:
-                cell.position_at_start(self.entry)
-            cell = cell.alloca(ir_type(wide))
-            b.store(constant(identity(node.op.name, wide), wide), cell)  # type: ignore[union-attr]
-            self.accumulators[node] = cell
-        if depth == len(self.sizes):
-            self._body()
+        for walk in self.region.walks:
+            for node in walk.reduced:
+                if not self._in_cells(walk, node):
+                    continue
+                wide, access, kept = _accumulator(node), walk.accesses["reduce", node], self._kept(walk, node)
+                for index in itertools.product(*(range(walk.sizes[k]) for k in kept)):
+                    value = cast(b, b.load(self.cells[node, index]), wide, node.dtype)
+                    place = access.offset + sum(access.strides[k] * i for k, i in zip(kept, index, strict=True))
+                    pointer = b.gep(self.pointer[_id(access.base)], [I64(place)], source_etype=memory_type(node.dtype))
+                    store(b, value, pointer, node.dtype)
+
+    # Walking
+
+    def _walk(self, walk: Walk) -> None:
+        """One row of a nest."""
+        self.walk = walk
+        self.partial: dict[tuple[Node, tuple[int, ...]], Any] = {}
+        inner = walk.sizes[1:]
+        for node in walk.reduced:
+            if node in self.scratch and self._adds_in_memory(walk, node):
+                self._fill_row(node)
+        if walk.unrolled:
+            for index in itertools.product(*map(range, inner)):
+                self._body(list(index))
+            for node in walk.reduced:
+                if self._over_rows(walk, node) or not walk.sizes:
+                    continue
+                for kept in itertools.product(*(range(walk.sizes[k]) for k in self._kept(walk, node))):
+                    value = self.partial.get((node, kept))
+                    if value is None:  # of nothing
+                        value = constant(identity(node.op.name, node.dtype), node.dtype)  # type: ignore[union-attr]
+                    self._write(walk.accesses["reduce", node], self._full_index(walk, node, kept), value, node)
         else:
-            with for_range(b, I64(0), I64(self.sizes[depth])) as i:
-                self.indices.append(i)
-                self._level(depth + 1)
-                self.indices.pop()
+            self._level([])
+
+    def _full_index(self, walk: Walk, node: Node, index: tuple[int, ...]) -> list[Any]:
+        of = dict(zip(self._kept(walk, node), index, strict=True))
+        return [of.get(k, 0) for k in range(1, len(walk.sizes))]
+
+    def _fill_row(self, node: Node) -> None:
+        b, value = self.b, constant(identity(node.op.name, node.dtype), node.dtype)  # type: ignore[union-attr]
+        with for_range(b, I64(0), I64(self.region.local[node])) as j:
+            at = b.gep(self.scratch[node], [j], source_etype=memory_type(node.dtype))
+            store(b, value, at, node.dtype)
+
+    def _level(self, index: list[Any]) -> None:
+        """Loops over the inner dimensions, with sums over the innermost ones in registers."""
+        b, walk, depth = self.b, self.walk, len(index) + 1
+        here = [
+            n
+            for n in walk.reduced
+            if not self._over_rows(walk, n) and self._suffix(walk, n) and len(walk.sizes) - len(walk.reduced[n]) == depth
+        ]
         for node in here:
             wide = _accumulator(node)
-            value = cast(b, b.load(self.accumulators[node]), wide, node.dtype)
-            store(b, value, self._at(self.accesses["reduce", node]), node.dtype)
+            cell = self._room(ir_type(wide))
+            b.store(constant(identity(node.op.name, wide), wide), cell)  # type: ignore[union-attr]
+            self.cells[node] = cell
+        if depth == len(walk.sizes):
+            self._body(index)
+        else:
+            with for_range(b, I64(0), I64(walk.sizes[depth])) as j:
+                self._level([*index, j])
+        for node in here:
+            value = cast(b, b.load(self.cells[node]), _accumulator(node), node.dtype)
+            rest = [0] * (len(walk.sizes) - 1 - len(index))
+            self._write(walk.accesses["reduce", node], [*index, *rest], value, node)
 
-    def _at(self, access: Access, extra: Any = None) -> Any:
-        """Address of the element of an access at the current indices."""
+    def _place(self, access: Access, index: list[Any], extra: Any = None) -> Any:
+        """Address of the element of an access at the current row and inner index."""
         b = self.b
-        terms = [] if not access.offset else [I64(access.offset)]
-        for i, s in zip(self.indices, access.strides, strict=False):
-            if s:
-                terms.append(i if s == 1 else b.mul(i, I64(s), flags=("nsw",)))
-        if extra is not None:
-            terms.append(extra)
-        pointer = self.pointer[_id(access.base)]
-        if not terms:
-            return pointer
+        base = access.base
+        local = isinstance(base, Node) and base in self.scratch
+        fixed, terms = access.offset, [] if extra is None else [extra]
+        if access.strides and access.strides[0] and not local:
+            s = access.strides[0]
+            terms.append(self.row if s == 1 else b.mul(self.row, I64(s), flags=("nsw",)))
+        for j, s in zip(index, access.strides[1:], strict=True):
+            if s and isinstance(j, int):
+                fixed += j * s
+            elif s:
+                terms.append(j if s == 1 else b.mul(j, I64(s), flags=("nsw",)))
+        if fixed or not terms:
+            terms.append(I64(fixed))
         total = terms[0]
         for t in terms[1:]:
             total = b.add(total, t, flags=("nsw",))
+        pointer = self.scratch[base] if local else self.pointer[_id(base)]
         return b.gep(pointer, [total], inbounds=True, source_etype=memory_type(access.dtype))
 
-    def _value(self, a: Any, values: dict[Node, Any]) -> Any:
+    def _slot(self, access: Access, index: list[Any]) -> tuple[Node, int]:
+        """Which value of the row an access to a local array means."""
+        return access.base, access.offset + sum(j * s for j, s in zip(index, access.strides[1:], strict=True) if s)
+
+    def _read(self, access: Access, index: list[Any]) -> Any:
+        if isinstance(access.base, Node) and access.base in self.in_registers:
+            return self.row_values[self._slot(access, index)]
+        return load(self.b, self._place(access, index), access.dtype)
+
+    def _write(self, access: Access, index: list[Any], value: Any, node: Node) -> None:
+        if isinstance(access.base, Node) and access.base in self.in_registers:
+            self.row_values[self._slot(access, index)] = value
+        else:
+            store(self.b, value, self._place(access, index), node.dtype)
+
+    def _value(self, a: Any, values: dict[Any, Any], index: list[Any]) -> Any:
+        """The value of an operand, or None for a number."""
         if isinstance(a, Node):
             if a in values:
                 return values[a]
@@ -246,62 +282,70 @@ class Emitter:
                 return self.given[a]
         elif not isinstance(a, np.ndarray):
             return None
-        return load(self.b, self._at(self.accesses["read", _id(a)]), a.dtype)
+        return self._read(self.walk.accesses["read", _id(a)], index)
 
-    def _body(self) -> None:
-        b = self.b
-        values: dict[Any, Any] = {}
-        for node in self.nest.body:
-            if node.op.name == "getitem":  # type: ignore[union-attr]
-                access = self.accesses["gather", node]
-                at = self._at(access, self._index(node, self.plan.view(node.args[0]), values))
-                values[node] = load(b, at, node.dtype)
-            else:
-                values[node] = self._emit(node, values)
-            if ("write", node) in self.accesses:
-                store(b, values[node], self._at(self.accesses["write", node]), node.dtype)
-        for node in self.nest.ends:
-            source = node.args[0]
-            value = self._number(source, values, node.dtype)
-            if node.op.name == "index_add":  # type: ignore[union-attr]
-                at = self._at(self.accesses["scatter", node], self._index(node, contiguous(node), values))
-                store(b, _combine(b, "sum", load(b, at, node.dtype), value, node.dtype, ()), at, node.dtype)
-                continue
-            name = node.op.name  # type: ignore[union-attr]
-            if node in self.accumulators:
-                wide, cell = _accumulator(node), self.accumulators[node]
-                widened = self._number(source, values, wide)
-                b.store(_combine(b, name, b.load(cell), widened, wide, FLAGS), cell)
-            else:
-                at = self._at(self.accesses["reduce", node])
-                store(b, _combine(b, name, load(b, at, node.dtype), value, node.dtype, ()), at, node.dtype)
-        for k, (source, _) in enumerate(self.nest.stores):
-            access = self.accesses["store", k]
-            store(b, self._number(source, values, access.dtype), self._at(access), access.dtype)
-
-    def _number(self, a: Any, values: dict[Any, Any], dtype: np.dtype) -> Any:
-        """The value of `a` at the current indices, as `dtype`."""
-        v = self._value(a, values)
+    def _number(self, a: Any, values: dict[Any, Any], dtype: np.dtype, index: list[Any]) -> Any:
+        v = self._value(a, values, index)
         return constant(a, dtype) if v is None else cast(self.b, v, a.dtype, dtype)
 
-    def _emit(self, node: Node, values: dict[Any, Any]) -> Any:
-        args = tuple(a if not isinstance(a, np.ndarray) else self._stand_in(a) for a in node.args)
-        for a, original in zip(args, node.args, strict=True):
-            if isinstance(a, Node) and a not in values:
-                v = self._value(original, values)
-                if a is original:
-                    # loads are not kept across nodes: LLVM merges them, and the dictionary stays that of the body
-                    values = {**values, a: v}
-                else:
-                    values = {**values, a: v}
+    def _body(self, index: list[Any]) -> None:
+        b, walk, nest = self.b, self.walk, self.walk.nest
+        values: dict[Any, Any] = {}
+        for node in nest.body:
+            if node.op.name == "getitem":  # type: ignore[union-attr]
+                view = self.plan.view(node.args[0])
+                at = self._place(walk.accesses["gather", node], index, self._index(node, view, values, index))
+                values[node] = load(b, at, node.dtype)
+            else:
+                values[node] = self._emit(node, values, index)
+            if ("write", node) in walk.accesses:
+                self._write(walk.accesses["write", node], index, values[node], node)
+        for node in nest.ends:
+            source, name = node.args[0], node.op.name  # type: ignore[union-attr]
+            if name == "index_add":
+                extra = self._index(node, contiguous(node), values, index)
+                at = self._place(walk.accesses["scatter", node], index, extra)
+                value = self._number(source, values, node.dtype, index)
+                store(b, _combine(b, "sum", load(b, at, node.dtype), value, node.dtype, ()), at, node.dtype)
+            else:
+                self._reduce(node, name, values, index)
+        for k, (source, _) in enumerate(nest.stores):
+            access = walk.accesses["store", k]
+            store(b, self._number(source, values, access.dtype, index), self._place(access, index), access.dtype)
+
+    def _reduce(self, node: Node, name: str, values: dict[Any, Any], index: list[Any]) -> None:
+        b, walk, wide = self.b, self.walk, _accumulator(node)
+        value = self._number(node.args[0], values, wide, index)
+        kept = tuple(index[k - 1] for k in self._kept(walk, node))
+        if not walk.sizes:
+            self._write(walk.accesses["reduce", node], index, cast(b, value, wide, node.dtype), node)
+        elif self._in_cells(walk, node):
+            cell = self.cells[node, kept if walk.unrolled else ()]
+            b.store(_combine(b, name, b.load(cell), value, wide, FLAGS), cell)
+        elif walk.unrolled:
+            value = cast(b, value, wide, node.dtype)
+            before = self.partial.get((node, kept))
+            self.partial[node, kept] = value if before is None else _combine(b, name, before, value, node.dtype, FLAGS)
+        elif not self._over_rows(walk, node) and self._suffix(walk, node):
+            cell = self.cells[node]
+            b.store(_combine(b, name, b.load(cell), value, wide, FLAGS), cell)
+        else:
+            at = self._place(walk.accesses["reduce", node], index)
+            value = cast(b, value, wide, node.dtype)
+            store(b, _combine(b, name, load(b, at, node.dtype), value, node.dtype, ()), at, node.dtype)
+
+    def _emit(self, node: Node, values: dict[Any, Any], index: list[Any]) -> Any:
+        args, known = [], dict(values)
+        for a in node.args:
+            stand = Node(None, (), {}, a.shape, a.dtype) if isinstance(a, np.ndarray) and a.ndim else a
+            if isinstance(stand, Node) and stand not in known:
+                known[stand] = self._value(a, values, index)
+            args.append(stand)
         if node.op.name == "broadcast_to":  # type: ignore[union-attr]
-            return values[args[0]] if isinstance(args[0], Node) else constant(args[0], node.dtype)
-        return emit(self.scope, self.b, Node(node.op, args, node.params, node.shape, node.dtype), values)
+            return known[args[0]] if isinstance(args[0], Node) else constant(args[0], node.dtype)
+        return emit(self.scope, self.b, Node(node.op, tuple(args), node.params, node.shape, node.dtype), known)
 
-    def _stand_in(self, a: np.ndarray) -> Node:
-        return Node(None, (), {}, a.shape, a.dtype)
-
-    def _index(self, node: Node, view: View, values: dict[Any, Any]) -> Any:
+    def _index(self, node: Node, view: View, values: dict[Any, Any], at: list[Any]) -> Any:
         """Offset that the index arrays select, with negative ones counted from the end; out of bounds sets the error."""
         b = self.b
         index = node.params["index"]
@@ -312,24 +356,19 @@ class Emitter:
             a = node.args[1 + part.k]
             axis = lead + part.k
             if isinstance(a, Node) and (a in values or a in self.given):
-                i = cast(b, self._value(a, values), a.dtype, np.dtype(np.int64))
-            elif shape_of(a) == ():
+                i = cast(b, self._value(a, values, at), a.dtype, np.dtype(np.int64))
+            elif shape_of(a) == () and not isinstance(a, Node):
                 i = I64(int(a))
             else:
-                i = cast(b, load(b, self._at(self.accesses["index", _id(a), id(node)]), a.dtype), a.dtype, np.dtype(np.int64))
+                i = cast(b, self._read(self.walk.accesses["index", _id(a), id(node)], at), a.dtype, np.dtype(np.int64))
             n = I64(view.shape[axis])
             i = b.select(b.icmp_signed("<", i, I64(0)), b.add(i, n), i)
-            # also for constants: programs that differ in them share this code, and their elements may change
-            signs = b.or_(i, b.sub(I64(view.shape[axis] - 1), i))  # negative where i is: sign bits are cheap in vectors
-            b.store(b.or_(b.load(self.error, typ=I64), b.lshr(signs, I64(63))), self.error)
-            i = b.select(b.icmp_signed("<", signs, I64(0)), I64(0), i)
+            inside = b.icmp_unsigned("<", i, n)  # at every call: index arrays are read where they lie, and may change
+            b.store(b.or_(b.load(self.outside), b.zext(b.not_(inside), I64)), self.outside)
+            i = b.select(inside, i, I64(0))
             step = i if view.strides[axis] == 1 else b.mul(i, I64(view.strides[axis]))
             total = step if total is None else b.add(total, step)
         return total
-
-
-def _id(a: Any) -> Any:
-    return a if isinstance(a, Node) else id(a)
 
 
 def _accumulator(node: Node) -> np.dtype:
@@ -345,9 +384,9 @@ def identity(name: str, dtype: np.dtype) -> Any:
         return 1
     if dtype.kind == "f":
         return -np.inf if name == "max" else np.inf
-    info = np.iinfo(dtype) if dtype.kind != "b" else None
-    if info is None:
+    if dtype.kind == "b":
         return name == "min"
+    info = np.iinfo(dtype)
     return info.min if name == "max" else info.max
 
 
@@ -372,4 +411,4 @@ def fill(segment: Any, node: Node, value: Any) -> None:
         store(b, constant(value, node.dtype), b.gep(base, [i], source_etype=memory_type(node.dtype)), node.dtype)
 
 
-__all__ = ["I8", "emit_nest"]
+__all__ = ["UNROLL", "emit_nest", "emit_region", "math"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +13,10 @@ import llvmlite.ir as ir
 import numpy as np
 
 from probdiff.compiler.fuse import c_strides, constant_view, COPY, Nest, Opaque, Plan, Sequence, rewrite
-from probdiff.compiler.inputs import in_native_form, native_dtype
+from probdiff.compiler.inputs import in_native_form
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.call import caller
-from probdiff.compiler.native.nest import emit_nest
+from probdiff.compiler.native.nest import emit_nest, emit_region
 from probdiff.compiler.native.scalar import (
     I8,
     I64,
@@ -30,7 +31,8 @@ from probdiff.compiler.native.scalar import (
     memory_type,
     store,
 )
-from probdiff.graph.program import Node, Program
+from probdiff.compiler.region import Region
+from probdiff.graph.program import Node, Program, own_dtype
 from probdiff.ops.control import Control
 from probdiff.ops.dispatch import dtype_of, shape_of
 from probdiff.ops.factor import quiet
@@ -116,9 +118,13 @@ class Layout:
         names = [f"part{k}" for k, s in enumerate(self.segments) if not isinstance(s, Opaque)]
         key = self.program.key()
         if key not in _cache:
-            _cache[key] = (jit.load(self.text(), names) if names else [], None)
-        addresses = dict(zip(names, _cache[key][0], strict=True))
-        fixed = [in_native_form(c, native_dtype(c)) for c in self.constants]
+            account, start = jit.Account(), time.perf_counter()
+            text = self.text() if names else ""
+            account.emitting = time.perf_counter() - start
+            _cache[key] = (jit.load(text, names, account=account) if names else [], account)
+        self.code, self.account = _cache[key]
+        addresses = dict(zip(names, self.code, strict=True))
+        fixed = [_in_place(c) for c in self.constants]
         described = [(a.shape, a.dtype, False) for a in (*self.program.inputs, *fixed)]
         described += [(o.shape, o.dtype, True) for o in self.outputs]
         described.append(((self.workspace,), np.dtype(np.uint8), True))
@@ -133,10 +139,13 @@ class Layout:
 
 
 def _in_place(a: np.ndarray) -> np.ndarray:
-    """A stand-in for a constant that has its address: itself, or its first element if it is not in C order."""
+    """A stand-in for a constant that has its address: itself, or its first element if it is not in C order.
+
+    One that machine code cannot read where it lies (unaligned, another byte order) is copied.
+    """
     if constant_view(a).strides == c_strides(a.shape):
-        return np.ascontiguousarray(a)
-    return np.lib.stride_tricks.as_strided(a, (), ())
+        return in_native_form(a, own_dtype(a.dtype))
+    return np.lib.stride_tricks.as_strided(a, (), ()).view(own_dtype(a.dtype))
 
 
 RECYCLED = 1 << 17  # bytes from which a fresh array costs page faults at every call
@@ -184,8 +193,8 @@ class Runner:
         self.layout = layout
         self.calls = calls
         self.fixed = fixed
-        # copies of what machine code cannot read in place are made again at each call: elements may have changed
-        self.copied = any(f is not c for f, c in zip(fixed, layout.constants, strict=True))
+        # copies are made again at each call: elements of the constant may have changed
+        self.copied = any(not np.may_share_memory(f, c) for f, c in zip(fixed, layout.constants, strict=True) if c.size)
         self.make = [_maker(o.shape, o.dtype) for o in layout.outputs]
         self.only = calls[0] if len(calls) == 1 and not isinstance(calls[0], Opaque) else None
         self.all_computed = len(layout.outputs) == len(layout.program.outputs)
@@ -204,7 +213,7 @@ class Runner:
             targets = [t for t, o in zip(out, self.layout.program.outputs, strict=True) if isinstance(o, Node)]
         fixed = self.fixed
         if self.copied:
-            fixed = [in_native_form(c, f.dtype) for c, f in zip(self.layout.constants, self.fixed, strict=True)]
+            fixed = [_in_place(c) for c in self.layout.constants]
         if self.only is not None:
             error = self.only(*inputs, *fixed, *targets, work)
         else:
@@ -277,6 +286,8 @@ class Segment:
         for nest in self.nests:
             if isinstance(nest, Sequence):
                 self._sequence(nest.node)
+            elif isinstance(nest, Region):
+                emit_region(self, nest)
             elif nest.space == ():
                 self._scalars(nest)
             else:
