@@ -113,7 +113,7 @@ class Emitter:
             self.row = I64(0)
             for walk in walks:
                 self._walk(walk)
-        b.store(b.or_(b.load(self.error), b.load(self.outside)), self.error)
+        b.store(b.or_(b.load(self.error, typ=I64), b.load(self.outside)), self.error)
         b.ret_void()
         ir.IRBuilder(self.entry).branch(first)
         segment.b.call(f, [*(segment.address(base) for base in bases.values()), segment.error, *values])
