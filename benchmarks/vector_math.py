@@ -144,7 +144,7 @@ def text_of(results: Sequence[Measurement], contender: str, size: int) -> str:
     if hit:
         return f"{hit.median / size * 1e9:.2f}"
     failures = [r.failure for r in results if r.contender == contender and r.size == size]
-    return failures[0].removeprefix("wrong answer: relative ") if failures else "–"
+    return failures[0].removeprefix("wrong answer: relative ").split(":")[0] if failures else "–"
 
 
 def ratio(results: Sequence[Measurement], below: str, size: int) -> float | None:
@@ -171,13 +171,15 @@ def table(measured: Results) -> tuple[list[str], list[list[str]]]:
 
 
 def shortfalls(measured: Results) -> list[str]:
-    """Functions slower than promised, at the largest size."""
+    """Functions slower than promised, or promised and without an answer."""
     lines = []
     for f in FUNCTIONS:
         results = measured.get(f.name, [])
         for size in sorted({r.size for r in results}):
             found = ratio(results, THEIRS, size)
-            if found is not None and found > f.most:
+            if found is None and np.isfinite(f.most):
+                lines.append(f"{f.name}, N = {size:,}: not measured, promised {f.most:.2f} of {THEIRS}")
+            elif found is not None and found > f.most:
                 lines.append(f"{f.name}, N = {size:,}: {found:.2f} of {THEIRS}, promised {f.most:.2f}")
     return lines
 

@@ -451,7 +451,9 @@ def _by_element(f: Any, call: Any, leaves: list[Any], spec: Any, core: list[int]
         return p.value if type(p) is Variable and p.tape is tape else p
 
     def back(y_bars: list[Any]) -> list[Any]:
-        totals = _element_bars(call, spec, points, [[strip(o) for o in out] for out, _ in flat], blocks, y_bars, mine, shape, strip)
+        totals = _element_bars(
+            call, spec, points, [[strip(o) for o in out] for out, _ in flat], blocks, y_bars, mine, shape, strip
+        )
         bars = [
             None if t is None else unbroadcast(t, shape + shape_of(t)[len(shape) :], shape_of(values[k]))
             for k, t in zip(mine, totals, strict=True)
@@ -515,7 +517,9 @@ def _warn(call: Any) -> None:
     )
 
 
-def _pullback(f: FwdDiff, inner: Any, cores: list[int] | None, *args: Tree) -> tuple[Any, Callable[[Tree], tuple[Any, ...]]]:
+def _pullback(
+    f: FwdDiff, inner: Any, cores: list[int] | None, *args: Tree
+) -> tuple[Any, Callable[[Tree], tuple[Any, ...]]]:
     """Direct pullback of a broadcast: values on the way forward, and a thunk per argument."""
     from probdiff.ad.reverse import walk
     from probdiff.ad.thunk import Thunk

@@ -43,7 +43,10 @@ def check_gradient(
         y_bar = w[0] if len(w) == 1 else unflatten(out_spec, w)
         bars = _leaves_of(back(y_bar), spec)
         for group in [floats, *([k] for k in floats)]:
-            v = [rng.standard_normal(shape_of(leaves[k])) if k in group else np.zeros(shape_of(leaves[k])) for k in floats]
+            v = [
+                rng.standard_normal(shape_of(leaves[k])) if k in group else np.zeros(shape_of(leaves[k]))
+                for k in floats
+            ]
             dots: list[Any] = [None] * len(leaves)
             for k, direction in zip(floats, v, strict=True):
                 if k in group:

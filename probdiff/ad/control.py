@@ -222,7 +222,9 @@ def _check_carry(before: Any, after: Any, name: str) -> None:
     wanted: list[Any] = []
     for x, y in zip(before, after, strict=True):
         if shape_of(x) != shape_of(y):
-            raise ShapeError(f"{user_line()}: the carry of {name} changes its shape from {shape_of(x)} to {shape_of(y)}.")
+            raise ShapeError(
+                f"{user_line()}: the carry of {name} changes its shape from {shape_of(x)} to {shape_of(y)}."
+            )
         dtype = np.result_type(dtype_of(x), dtype_of(y))
         wanted.append(dtype if dtype != dtype_of(x) else None)
     if any(d is not None for d in wanted):
@@ -305,9 +307,7 @@ def _forward(op: Control, top: Dual, operands: Any, params: dict[str, Any]) -> t
         for x in operands
     ]
     result = _pushed[op](values, dots, width, params)
-    return tuple(
-        Dual(level, z, tuple(z_dots)) if any(d is not None for d in z_dots) else z for z, z_dots in result
-    )
+    return tuple(Dual(level, z, tuple(z_dots)) if any(d is not None for d in z_dots) else z for z, z_dots in result)
 
 
 def _dual_program(program: Program, values: Any, dots: Any, width: int) -> list[tuple[Any, list[Any]]]:
@@ -386,7 +386,9 @@ def _push_while(values: Any, dots: Any, width: int, params: dict[str, Any]) -> l
         vs, ds = carry
         padded = [d if d is not None else [None] * width for d in ds]
         out = _dual_program(params["body"], [*vs, *step_consts], [*padded, *step_dots], width)
-        return [v for v, _ in out], [_filled(v, d) if on is not None else None for (v, d), on in zip(out, ds, strict=True)]
+        return [v for v, _ in out], [
+            _filled(v, d) if on is not None else None for (v, d), on in zip(out, ds, strict=True)
+        ]
 
     def spread(on: list[bool]) -> list[bool]:
         ds = [_filled(v, [None] * width) if a else None for v, a in zip(values[:k], on, strict=True)]

@@ -57,7 +57,9 @@ class FwdDiff:
         mine = [k for k in wrt if type(leaves[k]) is Variable and leaves[k].tape is top.tape]
         if not mine:
             return self.f(*args, **kwargs)
-        return _under_reverse(functools.partial(self.f, **kwargs) if kwargs else self.f, leaves, spec, mine, top.tape, self.mode)
+        return _under_reverse(
+            functools.partial(self.f, **kwargs) if kwargs else self.f, leaves, spec, mine, top.tape, self.mode
+        )
 
     def _wanted(self, leaves: list[Any], spec: Any) -> list[int]:
         if self.wrt is None:
@@ -88,11 +90,15 @@ class FwdDiff:
         y = unflatten(out_spec, out)
 
         def back(y_bar: Tree) -> tuple[Any, ...]:
-            return tuple(self._thunk(y_bar, flat, spec, group, out, out_spec, stored, sorted(wanted)) for group in groups)
+            return tuple(
+                self._thunk(y_bar, flat, spec, group, out, out_spec, stored, sorted(wanted)) for group in groups
+            )
 
         return y, back
 
-    def _thunk(self, y_bar: Tree, flat: Any, spec: Any, group: Any, out: Any, out_spec: Any, stored: Any, order: Any) -> Any:
+    def _thunk(
+        self, y_bar: Tree, flat: Any, spec: Any, group: Any, out: Any, out_spec: Any, stored: Any, order: Any
+    ) -> Any:
         child, inside, mine = group
         if not mine:
             return unflatten(child, [None] * len(inside))

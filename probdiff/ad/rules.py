@@ -73,9 +73,7 @@ class Custom:
                 None if not own or x.partials[k] is None else full(x.partials[k], x.value)
                 for x, own in zip(leaves, mine, strict=True)
             ]
-            packed = tuple(
-                part[0] if len(part) == 1 else part for part in _grouped(dots, spec)
-            )
+            packed = tuple(part[0] if len(part) == 1 else part for part in _grouped(dots, spec))
             result, dot = self._frule(packed, *args)
             columns.append(flatten(dot)[0] if dot is not None else None)
         out, out_spec = flatten(result)
@@ -135,7 +133,9 @@ def _grouped(leaves: list[Any], spec: Any) -> list[list[Any]]:
 
 def _spread(bars: tuple[Any, ...], spec: Any) -> list[Any]:
     if len(bars) != len(spec.children()):
-        raise DifferentiationError(f"an rrule's pullback returned {len(bars)} cotangents for {len(spec.children())} arguments")
+        raise DifferentiationError(
+            f"an rrule's pullback returned {len(bars)} cotangents for {len(spec.children())} arguments"
+        )
     out: list[Any] = []
     for bar, child in zip(bars, spec.children(), strict=True):
         out += [None] * child.num_leaves if bar is None else flatten(bar)[0]

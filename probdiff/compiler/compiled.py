@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from probdiff.compiler.arguments import described
+from probdiff.compiler.bound import Bound
 from probdiff.compiler.inputs import in_native_form
 from probdiff.compiler.interpret import interpret
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.graph.closure import snapshot, unchanged
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Capture, capture
-from probdiff.ops.dispatch import Lifted
+from probdiff.ops.dispatch import Lifted, user_line
 from probdiff.ops.factor import quiet
 from probdiff.tree import Tree, flatten
 
+if TYPE_CHECKING:
+    from probdiff.compiler.explain import Explanation
+    from probdiff.compiler.native.address import Density
+
 BACKENDS = ("native", "numpy")
+KEPT = 64  # recordings of one function; the one used longest ago goes first
 
 
 class Entry:
     """A recording for one structure, set of shapes and dtypes, and what runs it."""
 
-    __slots__ = ("bare", "capture", "leaf", "meaning", "plain", "run", "spec", "traced")
+    __slots__ = ("bare", "capture", "density", "leaf", "meaning", "plain", "run", "seconds", "spec", "traced")
 
     def __init__(self, spec: Any, meaning: Any, recorded: Capture, traced: list[int], count: int, run: Any) -> None:
         self.spec = spec
@@ -36,6 +44,8 @@ class Entry:
         self.bare = len(children) if self.plain and all(c.is_leaf() for c in children) else -1  # arguments are leaves
         self.leaf = recorded.out_spec.is_leaf() and not recorded.statics
         self.run = run
+        self.density: Any = None  # its C function, once asked for
+        self.seconds = (0.0, 0.0)  # of recording, and of all that followed
 
     def rebuild(self, results: list[Any]) -> Tree:
         """The result from its leaves."""
@@ -56,12 +66,13 @@ class Compiled:
     written there.
     """
 
-    def __init__(self, f: Callable[..., Any], backend: str = "native") -> None:
+    def __init__(self, f: Callable[..., Any], backend: str = "native", max_operations: int = 100_000) -> None:
         if backend not in BACKENDS:
             raise ParameterError(f"compile.backend must be one of {', '.join(map(repr, BACKENDS))}, got {backend!r}")
         functools.update_wrapper(self, f, updated=())
         self.f = f
         self.backend = backend
+        self.max_operations = max_operations
         self._entries: dict[Any, Entry] = {}
         self._last: Entry | None = None
 
@@ -92,22 +103,79 @@ class Compiled:
 
     def _entry(self, leaves: list[Any], spec: Any) -> Entry:
         kinds = (spec, *(_kind(x) for x in leaves))
-        entry = self._entries.get(kinds)
+        entry = self._entries.pop(kinds, None)
         if entry is None or not unchanged(entry.meaning):
-            entry = self._entries[kinds] = self._compile(leaves, spec)
+            entry = self._compile(leaves, spec)
+        self._entries[kinds] = entry  # the last one is the one used last
+        while len(self._entries) > KEPT:
+            self._entries.pop(next(iter(self._entries)), None)
+        return entry
+
+    def record(self, *args: Tree) -> Compiled:
+        """Compile for arguments like these without running; the compiled function itself."""
+        self._last = self._entry(*flatten(args))
+        return self
+
+    @property
+    def address(self) -> int:
+        """The address of a C function for a log-density: `int f(size_t n, double *x, double *grad, double *logp, void *data)`.
+
+        It is that of the last recording (a call, or `record`) of `compile(value_and_grad(f))`, f a function of one
+        float64 vector; more arguments are bound by `with_data`. It returns 0, or another number if n is wrong or an
+        index is out of range. It is valid as long as this object lives and what f closes over keeps its meaning.
+        """
+        entry = self._recorded("address")
+        if entry.density is None:
+            entry.density = self.density(entry, [])
+        return entry.density.address
+
+    def with_data(self, *data: Tree) -> Bound:
+        """The function of the remaining arguments, the last ones being `data`; see `Bound`."""
+        return Bound(self, data, self._last)
+
+    def explain(self, *args: Tree) -> Explanation:
+        """How the last recording runs, as a report to print: loops, bytes, compile time; with arguments, time per call."""
+        from probdiff.compiler.explain import Explanation
+
+        if args:
+            self.record(*args)
+        return Explanation(self._recorded("explain"), self, args)
+
+    def density(self, entry: Entry, data: list[Any]) -> Density:
+        """The C function of a recording whose inputs after the first are the leaves `data`."""
+        if self.backend != "native":
+            raise UnsupportedError(f"compiled.address needs backend='native', got {self.backend!r}.")
+        if not entry.plain:
+            raise UnsupportedError("compiled.address needs arguments that are all numbers or arrays.")
+        from probdiff.compiler.native.address import density
+
+        nodes = entry.capture.program.inputs[-len(data) :] if data else []
+        return density(entry.run, [_array(x, n) for x, n in zip(data, nodes, strict=True)])
+
+    def _recorded(self, what: str) -> Entry:
+        entry = self._last
+        if entry is None:
+            raise ParameterError(f"compiled.{what} needs a recording: call the function once, or compiled.record(*args).")
+        if not unchanged(entry.meaning):
+            raise ParameterError(
+                f"compiled.{what}: a name that the function uses has been bound anew since it was recorded. "
+                "Call compiled.record(*args) again."
+            )
         return entry
 
     def _compile(self, leaves: list[Any], spec: Any) -> Entry:
-        described, traced = list(leaves), []
-        for k, x in enumerate(leaves):
-            if isinstance(x, float | int | np.ndarray | np.generic) and not isinstance(x, bool):
-                array = np.asarray(x)
-                if array.dtype.kind not in "fiub":
-                    raise UnsupportedError(f"compile takes floats, integers and booleans, got an array of {array.dtype}")
-                described[k] = (array.shape, array.dtype)
-                traced.append(k)
+        kinds, traced = described(self.f, leaves, spec)
         meaning = snapshot(self.f)
-        recorded = capture(self.f, spec, described, traced)
+        start = time.perf_counter()
+        try:
+            recorded = capture(self.f, spec, kinds, traced, self.max_operations)
+        except RecursionError as error:
+            raise UnsupportedError(
+                f"{_last_line(error)} calls itself without end while it is recorded.\n    "
+                "Values are not known then, so a recursion that stops at a value does not stop: write "
+                "probdiff.while_loop, probdiff.scan or probdiff.fori_loop."
+            ) from None
+        middle = time.perf_counter()
         if recorded.lifted:
             raise ParameterError("compile cannot close over a value that is being differentiated; pass it as an argument")
         run: Any
@@ -117,7 +185,9 @@ class Compiled:
             from probdiff.compiler.native.program import native_program
 
             run = native_program(recorded.program)
-        return Entry(spec, meaning, recorded, traced, len(leaves), run)
+        entry = Entry(spec, meaning, recorded, traced, len(leaves), run)
+        entry.seconds = (middle - start, time.perf_counter() - middle)
+        return entry
 
     def _targets(self, out: Tree, entry: Entry) -> list[np.ndarray]:
         arrays, spec = flatten(out)
@@ -134,6 +204,14 @@ class Compiled:
         return [a.view(o.dtype) for a, o in zip(arrays, entry.capture.program.outputs, strict=True)]
 
 
+def _last_line(error: BaseException) -> str:
+    """The line of the caller's code where a recursion was cut off."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return user_line(trace.tb_frame if trace else None)
+
+
 def _kind(x: Any) -> Any:
     if isinstance(x, np.ndarray | np.generic):
         return (x.shape, x.dtype)
@@ -142,7 +220,11 @@ def _kind(x: Any) -> Any:
 
 def _fitting(x: Any, node: Node) -> Any:
     """An input in the form that machine code takes: C order, aligned, and the dtype that was recorded."""
-    return x if type(x) is float else in_native_form(x, node.dtype).reshape(node.shape)
+    return x if type(x) is float else _array(x, node)
+
+
+def _array(x: Any, node: Node) -> np.ndarray:
+    return in_native_form(x, node.dtype).reshape(node.shape)
 
 
 def _interpreted(program: Program, inputs: list[Any], out: list[np.ndarray] | None) -> list[Any] | None:
@@ -161,11 +243,12 @@ def _interpreted(program: Program, inputs: list[Any], out: list[np.ndarray] | No
     return [r.copy() if isinstance(r, np.ndarray) else r for r in results]
 
 
-def compile(f: Callable[..., Any], backend: str = "native") -> Compiled:
+def compile(f: Callable[..., Any], backend: str = "native", *, max_operations: int = 100_000) -> Compiled:
     """A function that does what f does, recorded and compiled at its first call for each set of shapes and dtypes.
 
-    backend  "native": LLVM through llvmlite; "numpy": the reference interpreter
+    backend         "native": LLVM through llvmlite; "numpy": the reference interpreter
+    max_operations  of one recording; a longer one (a loop that unrolls without end) is refused with the line
 
     Python control flow is run while recording: branches on values are refused with the line, loops unroll.
     """
-    return Compiled(f, backend)
+    return Compiled(f, backend, max_operations)

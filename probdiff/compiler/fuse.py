@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from probdiff.compiler.native.blas import fits
 from probdiff.compiler.native.scalar import has_native, has_registers
-from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import Graph, Tracer, sweep
 from probdiff.compiler.region import Region, regions
 from probdiff.compiler.scalarise import rewritten
-from probdiff.ops.control import PROJECT, SCAN, Control, scalar_program
+from probdiff.graph.program import Node, Program
+from probdiff.graph.trace import Graph, Tracer, sweep
+from probdiff.ops.control import PROJECT, SCAN, Control
 from probdiff.ops.dispatch import apply, dtype_of, shape_of
 from probdiff.ops.elementwise import rows
 from probdiff.ops.index import GETITEM, Slot, has_arrays
@@ -24,6 +25,7 @@ from probdiff.ops.shape import BROADCAST_TO, RESHAPE, TRANSPOSE
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
 MATVEC_LIMIT = 1 << 22  # elements of a matrix up to which its product with a vector is a loop like any other
+DEEP = 16  # operations through which a view moves: what it moves past may be computed twice
 COPY = rows["stop_gradient"]
 
 
@@ -87,29 +89,41 @@ def _rewritten(node: Node, args: list[Any]) -> Any:
                 return np.sum(x * np.reshape(y, (1, -1)), axis=1, keepdims=True)
             if node.shape[0] == 1:
                 return np.sum(np.reshape(x, (-1, 1)) * y, axis=0, keepdims=True)
-    if name in ("reshape", "transpose", "getitem") and isinstance(args[0], Tracer) and not has_arrays(node.params.get("index", ())):
+    if (
+        name in ("reshape", "transpose", "getitem")
+        and isinstance(args[0], Tracer)
+        and not has_arrays(node.params.get("index", ()))
+    ):
         return viewed(args[0], node.op, node.params)
     return apply(node.op, *args, **node.params)  # type: ignore[arg-type]
 
 
-def viewed(x: Tracer, op: Any, params: dict[str, Any]) -> Any:
+def viewed(x: Tracer, op: Any, params: dict[str, Any], depth: int = 0) -> Any:
     """A view of an elementwise result as the elementwise result of views, where that is possible."""
     inner = x.node
-    if inner.op is None or not inner.op.elementwise or not inner.shape:
+    if inner.op is None or not inner.op.elementwise or not inner.shape or depth == DEEP:
         return apply(op, x, **params)
+    key = (inner, op, repr(params))
+    if key not in x.graph.views:
+        x.graph.views[key] = _pushed(x, op, params, depth)
+    return x.graph.views[key]
+
+
+def _pushed(x: Tracer, op: Any, params: dict[str, Any], depth: int) -> Any:
+    inner = x.node
     moved = []
     for a in inner.args:
         if shape_of(a) == ():
             moved.append(Tracer(x.graph, a) if isinstance(a, Node) else a)
             continue
-        piece = _moved(Tracer(x.graph, a) if isinstance(a, Node) else a, inner.shape, op, params)
+        piece = _moved(Tracer(x.graph, a) if isinstance(a, Node) else a, inner.shape, op, params, depth)
         if piece is None:
             return apply(op, x, **params)
         moved.append(piece)
     return apply(inner.op, *moved, **inner.params)
 
 
-def _moved(a: Any, full: tuple[int, ...], op: Any, params: dict[str, Any]) -> Any:
+def _moved(a: Any, full: tuple[int, ...], op: Any, params: dict[str, Any], depth: int) -> Any:
     """The argument `a`, which broadcasts to `full`, under the view."""
     shape = shape_of(a)
     if shape != full:
@@ -129,7 +143,7 @@ def _moved(a: Any, full: tuple[int, ...], op: Any, params: dict[str, Any]) -> An
             params = {"index": tuple(index)}
     if not isinstance(a, Tracer):
         return op.evaluate(a, **params)
-    return viewed(a, op, params)
+    return viewed(a, op, params, depth + 1)
 
 
 def explicit(index: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
@@ -219,6 +233,13 @@ class Sequence(NamedTuple):
     stage: int
 
 
+class Routine(NamedTuple):
+    """A call of BLAS or LAPACK."""
+
+    node: Node
+    stage: int
+
+
 class Opaque(NamedTuple):
     """An operation that NumPy evaluates."""
 
@@ -271,6 +292,8 @@ class Plan:
                     found = view_of(contiguous(copy), node)
                 assert found is not None
                 self.views[node] = found
+            if kind == "opaque" and fits(node, self.view):
+                kind = "routine"
             self.kind[node] = kind
             self.order.append(node)
 
@@ -292,7 +315,9 @@ class Plan:
             if kind in ("loop", "gather"):
                 bases = node.args[:1] if kind == "gather" else ()
                 own = node.args[1:] if kind == "gather" else node.args
-                self.stage[node] = max([0, *(self._ready(a, node.shape) for a in own), *(self._ready(a, None) for a in bases)])
+                self.stage[node] = max(
+                    [0, *(self._ready(a, node.shape) for a in own), *(self._ready(a, None) for a in bases)]
+                )
             elif kind == "member":
                 self.stage[node] = self.stage[node.args[0]]
             elif kind in ("reduce", "scatter"):
@@ -342,7 +367,7 @@ class Plan:
 
     def _collect(self) -> None:
         nests: dict[Any, Nest] = {}
-        opaque: list[Opaque | Sequence] = []
+        opaque: list[Opaque | Sequence | Routine] = []
         home: dict[Node, Nest] = {}
 
         def nest(space: tuple[int, ...], stage: int) -> Nest:
@@ -368,6 +393,9 @@ class Plan:
                 self.members.setdefault(node.args[0], []).append(node)
             elif kind == "sequence":
                 opaque.append(Sequence(node, stage))
+            elif kind == "routine":
+                opaque.append(Routine(node, stage))
+                self.stored[node] = None
             elif kind == "opaque":
                 opaque.append(Opaque(node, stage))
                 if not isinstance(node.op, Control):
@@ -380,10 +408,14 @@ class Plan:
                 if a in self.views:
                     self._store(self.views[a].base)
                 elif a in home:
-                    if kind in ("view", "opaque", "sequence") or (kind == "gather" and k == 0):
+                    if kind in ("view", "opaque", "sequence", "routine") or (kind == "gather" and k == 0):
                         self._store(a)
                     else:
-                        space = node.shape if kind in ("loop", "gather") else shape_of(a if kind == "join" else node.args[0])
+                        space = (
+                            node.shape
+                            if kind in ("loop", "gather")
+                            else shape_of(a if kind == "join" else node.args[0])
+                        )
                         if home[a] is not nests.get((space, stage)):
                             self._store(a)
         for o in self.program.outputs:
@@ -453,4 +485,16 @@ def _pieces(node: Node) -> list[View]:
     return out
 
 
-__all__ = ["BROADCAST_TO", "GETITEM", "RESHAPE", "TRANSPOSE", "Nest", "Opaque", "Plan", "Store", "View", "dtype_of", "rewrite"]
+__all__ = [
+    "BROADCAST_TO",
+    "GETITEM",
+    "RESHAPE",
+    "TRANSPOSE",
+    "Nest",
+    "Opaque",
+    "Plan",
+    "Store",
+    "View",
+    "dtype_of",
+    "rewrite",
+]

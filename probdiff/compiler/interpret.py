@@ -5,8 +5,6 @@ Arguments may be plain arrays, or lifted ones, in which case the program is reco
 
 from __future__ import annotations
 
-from typing import Any
-
 from probdiff.graph.program import Node, Program
 from probdiff.ops.control import PROJECT, Control
 from probdiff.ops.dispatch import apply

@@ -9,7 +9,6 @@ import numpy as np
 
 from probdiff.ops.dispatch import Op
 
-
 _own = {np.dtype(c): np.dtype(np.dtype(c).str[1:]) for c in "?bhilqBHILQefdg"}
 
 
@@ -78,13 +77,22 @@ class Program:
             if isinstance(a, Node):
                 return number[id(a)]
             if isinstance(a, np.ndarray):
-                return ("array", arrays.setdefault(id(a), len(arrays)), a.shape, a.strides, a.flags.aligned, a.dtype.str)
+                return (
+                    "array",
+                    arrays.setdefault(id(a), len(arrays)),
+                    a.shape,
+                    a.strides,
+                    a.flags.aligned,
+                    a.dtype.str,
+                )
             return (type(a).__name__, repr(a))
 
         rows: list[Any] = [tuple((n.shape, n.dtype.str) for n in self.inputs)]
         for n in self.nodes:
             number[id(n)] = len(number)
-            rows.append((n.op.name if n.op else "", tuple(ref(a) for a in n.args), _static(n.params), n.shape, n.dtype.str))
+            rows.append(
+                (n.op.name if n.op else "", tuple(ref(a) for a in n.args), _static(n.params), n.shape, n.dtype.str)
+            )
         rows.append(tuple(ref(o) for o in self.outputs))
         return tuple(rows)
 

@@ -16,7 +16,11 @@ def _is(a: Any, value: float) -> bool:
 
 def _stands_for(node: Any, other: Any) -> bool:
     """True if `node` alone has the shape and dtype that combining it with the number `other` gives."""
-    return isinstance(node, Node) and node.dtype.kind == "f" and (type(other) in (int, float, bool) or other.dtype == node.dtype)
+    return (
+        isinstance(node, Node)
+        and node.dtype.kind == "f"
+        and (type(other) in (int, float, bool) or other.dtype == node.dtype)
+    )
 
 
 def identity(op: Op, args: list[Any]) -> Any:

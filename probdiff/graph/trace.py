@@ -11,10 +11,9 @@ import numpy as np
 from probdiff.errors import TracedValueError, UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.simplify import identity
-from probdiff.ops.elementwise import TIMES, rows
 from probdiff.ops.dispatch import Lifted, Op, is_lifted, new_level, user_line
+from probdiff.ops.elementwise import TIMES, rows
 from probdiff.tree import Array, flatten, unflatten
-
 
 MULTIPLY = rows["multiply"]
 
@@ -31,7 +30,7 @@ sweep = Sweep()
 class Graph:
     """One recording. Equal operations on equal arguments are recorded once."""
 
-    __slots__ = ("level", "lifted", "limit", "memo", "nodes")
+    __slots__ = ("level", "lifted", "limit", "memo", "nodes", "views")
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit  # of operations; more are refused
@@ -39,6 +38,7 @@ class Graph:
         self.memo: dict[Any, Node] = {}
         self.nodes: list[Node] = []  # keeps every node alive, so that the ids in memo stay valid
         self.lifted: list[tuple[Lifted, Node]] = []
+        self.views: dict[Any, Array] = {}  # of elementwise results: see compiler.fuse
 
     def input(self, shape: tuple[int, ...], dtype: Any) -> Tracer:
         return Tracer(self, Node(None, (), {}, shape, np.dtype(dtype)))

@@ -111,9 +111,9 @@ def is_float(x: Any) -> bool:
     return dtype is not None and getattr(dtype, "kind", "") == "f"
 
 
-def user_line() -> str:
-    """`file.py:12 `code`` of the innermost frame outside this package, NumPy and SciPy."""
-    frame = sys._getframe(1)
+def user_line(frame: Any = None) -> str:
+    """`file.py:12 `code`` of the innermost frame (from `frame` on, or here) outside this package, NumPy and SciPy."""
+    frame = frame or sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         inside = name.startswith(_inside) or os.path.realpath(name).startswith(_inside) or name.startswith("<__array_function__")

@@ -556,9 +556,15 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
 @rule(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     a = moveaxis(a, (axis1, axis2), (-2, -1))
-    rows_, cols = a.shape[-2:]
-    i = np.arange(max(-offset, 0), min(rows_, cols - offset))
-    return a[..., i, i + offset]
+    lead, (n, m) = a.shape[:-2], a.shape[-2:]
+    return np.reshape(a, (*lead, n * m))[..., _diagonal(n, m, offset)]
+
+
+def _diagonal(n: int, m: int, offset: int) -> slice:
+    """The elements of a diagonal among those of an (n, m) matrix in C order."""
+    start = offset if offset >= 0 else -offset * m
+    count = max(min(n + min(offset, 0), m - max(offset, 0)), 0)
+    return slice(start, start + count * (m + 1), m + 1) if count else slice(0, 0)
 
 
 @rule(np.trace)
@@ -572,8 +578,7 @@ def diag(v: Any, k: int = 0) -> Array:
     if v.ndim == 2:
         return diagonal(v, k)
     n = v.shape[0] + abs(k)
-    i = np.arange(v.shape[0]) + max(-k, 0)
-    return apply(INDEX_ADD, v, i, i + k, index=(Slot(0), Slot(1)), shape=(n, n))
+    return np.reshape(apply(INDEX_ADD, v, index=(_diagonal(n, n, k),), shape=(n * n,)), (n, n))
 
 
 @rule(np.diagflat)

@@ -85,6 +85,7 @@ def _text(n: int, workspace: int, where: list[str], code: int, copies: list[str]
     stores = "\n".join(
         f"  %at.{k} = getelementptr ptr, ptr %buffers, i64 {k}\n  store ptr {p}, ptr %at.{k}" for k, p in enumerate(where)
     )
+    written = "\n".join("  " + c for c in copies)
     memory = f"%work = alloca i8, i64 {max(workspace, 1)}, align 64"
     claim, release = "br label %call", ""
     if not small:
@@ -111,7 +112,7 @@ run:
   {claim}
 call:
 {stores}
-  {"\n  ".join(copies)}
+{written}
   %error = {call}
   {release}
   %bad = icmp ne i64 %error, 0

@@ -95,7 +95,9 @@ def kernel_text(program: Program, outputs: list[Node]) -> str:
         with blocked:
             _blocks(b, body, n, base, step, direct, buffers, dtypes, m)
     # NumPy turns floating-point flags into warnings; a kernel evaluates every branch of every selection, so clear them.
-    b.call(ir.Function(module, ir.FunctionType(ir.IntType(32), [ir.IntType(32)]), "feclearexcept"), [ir.IntType(32)(61)])
+    b.call(
+        ir.Function(module, ir.FunctionType(ir.IntType(32), [ir.IntType(32)]), "feclearexcept"), [ir.IntType(32)(61)]
+    )
     b.ret_void()
     return str(module)
 

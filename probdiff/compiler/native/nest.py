@@ -219,7 +219,9 @@ class Emitter:
         here = [
             n
             for n in walk.reduced
-            if not self._over_rows(walk, n) and self._suffix(walk, n) and len(walk.sizes) - len(walk.reduced[n]) == depth
+            if not self._over_rows(walk, n)
+            and self._suffix(walk, n)
+            and len(walk.sizes) - len(walk.reduced[n]) == depth
         ]
         for node in here:
             wide = _accumulator(node)

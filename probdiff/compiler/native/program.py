@@ -12,9 +12,10 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 
-from probdiff.compiler.fuse import c_strides, constant_view, COPY, Nest, Opaque, Plan, Sequence, rewrite
+from probdiff.compiler.fuse import COPY, Nest, Opaque, Plan, Routine, Sequence, c_strides, constant_view, rewrite
 from probdiff.compiler.inputs import in_native_form
 from probdiff.compiler.native import jit
+from probdiff.compiler.native.blas import emit_routine
 from probdiff.compiler.native.call import caller
 from probdiff.compiler.native.nest import emit_nest, emit_region
 from probdiff.compiler.native.scalar import (
@@ -128,7 +129,10 @@ class Layout:
         described = [(a.shape, a.dtype, False) for a in (*self.program.inputs, *fixed)]
         described += [(o.shape, o.dtype, True) for o in self.outputs]
         described.append(((self.workspace,), np.dtype(np.uint8), True))
-        calls = [caller(addresses[f"part{k}"], described) if f"part{k}" in addresses else s for k, s in enumerate(self.segments)]
+        calls = [
+            caller(addresses[f"part{k}"], described) if f"part{k}" in addresses else s
+            for k, s in enumerate(self.segments)
+        ]
         return Runner(self, calls, fixed)
 
     def pointer(self, a: Any) -> tuple[int, int]:
@@ -272,7 +276,9 @@ class Segment:
         self.scope = scope
         self.nests = nests
         self.function = ir.Function(scope.module, ir.FunctionType(I64, [PTR]), name)
-        self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.frame = self.function.append_basic_block("frame")  # room for what is passed by reference
+        self.first = self.function.append_basic_block("entry")
+        self.b = ir.IRBuilder(self.first)
         self.values: dict[Node, Any] = {}
         self.bases: dict[int, Any] = {}
 
@@ -286,6 +292,8 @@ class Segment:
         for nest in self.nests:
             if isinstance(nest, Sequence):
                 self._sequence(nest.node)
+            elif isinstance(nest, Routine):
+                emit_routine(self, nest.node)
             elif isinstance(nest, Region):
                 emit_region(self, nest)
             elif nest.space == ():
@@ -293,6 +301,7 @@ class Segment:
             else:
                 emit_nest(self, nest)
         b.ret(b.load(self.error))
+        ir.IRBuilder(self.frame).branch(self.first)
 
     def address(self, a: Any) -> Any:
         """Pointer to the first element of the array behind a node or constant."""
@@ -326,7 +335,12 @@ class Segment:
             if node.op.name == "index_add":  # type: ignore[union-attr]
                 emit_nest(self, _only(node, end=True))
                 continue
-            self.values[node] = emit(self.scope, self.b, Node(COPY, node.args[:1], {}, (), node.args[0].dtype), {node.args[0]: self.scalar(node.args[0])})
+            self.values[node] = emit(
+                self.scope,
+                self.b,
+                Node(COPY, node.args[:1], {}, (), node.args[0].dtype),
+                {node.args[0]: self.scalar(node.args[0])},
+            )
             self.values[node] = _cast(self, node)
             self._keep(node)
         for source, target in nest.stores:
@@ -359,7 +373,9 @@ class Segment:
             xs = []
             for (base, v), a, d in zip(rows, operands[k : k + m], kinds[k : k + m], strict=True):
                 place = b.add(b.mul(t, I64(v.strides[0])), I64(v.offset))
-                xs.append(cast(b, load(b, b.gep(base, [place], source_etype=memory_type(a.dtype)), a.dtype), a.dtype, d))
+                xs.append(
+                    cast(b, load(b, b.gep(base, [place], source_etype=memory_type(a.dtype)), a.dtype), a.dtype, d)
+                )
             out = emit_program(self.scope, b, body, [*carry, *xs, *consts], kinds)
             for j, target in targets.items():
                 dtype = members[j].dtype

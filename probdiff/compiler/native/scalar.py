@@ -15,7 +15,6 @@ from probdiff.compiler.native.vectormath import bits, decompositions
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import capture
-from probdiff.ops.dispatch import dtype_of
 from probdiff.ops.control import COND, PROJECT, SCAN, Control, scalar_program
 from probdiff.ops.dispatch import dtype_of
 from probdiff.ops.elementwise import Elementwise, rows
@@ -65,7 +64,11 @@ def cast(b: Any, v: Any, old: np.dtype, new: np.dtype) -> Any:
         return v
     t = ir_type(new)
     if new.kind == "b":
-        return b.fcmp_unordered("!=", v, ir.Constant(v.type, 0.0)) if old.kind == "f" else b.icmp_unsigned("!=", v, ir.Constant(v.type, 0))
+        return (
+            b.fcmp_unordered("!=", v, ir.Constant(v.type, 0.0))
+            if old.kind == "f"
+            else b.icmp_unsigned("!=", v, ir.Constant(v.type, 0))
+        )
     if old.kind == "f":
         if new.kind == "f":
             return b.fpext(v, t) if new.itemsize > old.itemsize else b.fptrunc(v, t)
@@ -308,7 +311,19 @@ _compare = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "
 _integer = {"bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor", "left_shift": "shl"}
 _rounding = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "nearbyint", "sqrt": "sqrt", "fabs": "fabs"}
 _scale = {"deg2rad": np.pi / 180, "rad2deg": 180 / np.pi}
-_any_kind = {"add", "subtract", "multiply", "times", "absolute", "negative", "positive", "square", "sign", "where", "astype"}
+_any_kind = {
+    "add",
+    "subtract",
+    "multiply",
+    "times",
+    "absolute",
+    "negative",
+    "positive",
+    "square",
+    "sign",
+    "where",
+    "astype",
+}
 _any_kind |= {"logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "stop_gradient"}
 _any_kind |= {"maximum", "minimum", "fmax", "fmin", "clip", "remainder", "floor_divide", "floor", "ceil", "trunc"}
 _any_kind |= set(_compare)
@@ -367,11 +382,21 @@ def _emit(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, nod
     if name == "isnan":
         return b.fcmp_unordered("uno", x, x) if real else ir.Constant(I1, 0)
     if name == "isinf":
-        return b.fcmp_ordered("==", scope.intrinsic(b, "fabs", [x]), ir.Constant(x.type, np.inf)) if real else ir.Constant(I1, 0)
+        return (
+            b.fcmp_ordered("==", scope.intrinsic(b, "fabs", [x]), ir.Constant(x.type, np.inf))
+            if real
+            else ir.Constant(I1, 0)
+        )
     if name == "isfinite":
-        return b.fcmp_ordered("<", scope.intrinsic(b, "fabs", [x]), ir.Constant(x.type, np.inf)) if real else ir.Constant(I1, 1)
+        return (
+            b.fcmp_ordered("<", scope.intrinsic(b, "fabs", [x]), ir.Constant(x.type, np.inf))
+            if real
+            else ir.Constant(I1, 1)
+        )
     if name == "signbit":
-        return b.icmp_signed("<", b.bitcast(x, ir.IntType(8 * dtype.itemsize)), ir.Constant(ir.IntType(8 * dtype.itemsize), 0))
+        return b.icmp_signed(
+            "<", b.bitcast(x, ir.IntType(8 * dtype.itemsize)), ir.Constant(ir.IntType(8 * dtype.itemsize), 0)
+        )
     if name == "sign":
         return _sign(b, x, dtype)
     if name in ("maximum", "minimum", "fmax", "fmin"):
@@ -446,7 +471,11 @@ def scipy_routine(name: str, n: int) -> tuple[str, int] | None:
         arguments = signature.decode().split("(", 1)[1].rstrip(")").split(", ")
         doubles = [a for a in arguments if a == "double"]
         extra = [a for a in arguments if a.startswith("int ")]
-        if signature.decode().startswith("double ") and len(doubles) == n and len(doubles) + len(extra) == len(arguments):
+        if (
+            signature.decode().startswith("double ")
+            and len(doubles) == n
+            and len(doubles) + len(extra) == len(arguments)
+        ):
             label = f"scipy.{name}"
             jit.symbol(label, get_pointer(capsule, signature))
             return label, len(extra)

@@ -1,0 +1,150 @@
+"""Matrix products, Cholesky factors and triangular systems by SciPy's own BLAS and LAPACK, called by pointer.
+
+A matrix in C order is the transpose of one in Fortran's order, so each routine is asked for the transposed problem. A
+matrix without a Cholesky factor gives NaN.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.ir as ir
+import numpy as np
+
+from probdiff.compiler.native import jit
+from probdiff.compiler.native.kernel import for_range
+from probdiff.compiler.native.scalar import DOUBLE, I8, I32, I64, PTR
+from probdiff.graph.program import Node
+
+NAMES = ("matmul", "cholesky", "solve_triangular")
+
+
+def fits(node: Node, view: Callable[[Any], Any]) -> bool:
+    """Whether a routine can take the operands of `node` where they lie."""
+    if node.op.name not in NAMES or node.dtype != np.float64 or len(node.shape) != 2 or 0 in node.shape:  # type: ignore[union-attr]
+        return False
+    if any(getattr(a, "dtype", None) != np.float64 or getattr(a, "ndim", 2) != 2 for a in node.args):
+        return False
+    return all(leading(view(a)) is not None for a in node.args)
+
+
+def leading(view: Any) -> tuple[str, int] | None:
+    """How Fortran sees a matrix: "N" for rows in C order, "T" for columns, and the distance between them."""
+    (n, m), (s, t) = view.shape, view.strides
+    if (t == 1 or m == 1) and s >= max(m, 1):
+        return "N", s
+    if (s == 1 or n == 1) and t >= max(n, 1):
+        return "T", t
+    if n == 1 and t == 1:
+        return "N", max(m, 1)
+    return None
+
+
+@functools.cache
+def _routine(name: str) -> str:
+    """The symbol of a BLAS or LAPACK routine."""
+    from scipy.linalg import cython_blas, cython_lapack
+
+    library = cython_lapack if name == "dpotrf" else cython_blas
+    capsule = library.__pyx_capi__[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    label = f"scipy.{name}"
+    jit.symbol(label, get(capsule, get_name(capsule)))
+    return label
+
+
+class Caller:
+    """Passes numbers by reference, as Fortran wants them."""
+
+    def __init__(self, segment: Any) -> None:
+        self.segment = segment
+        self.b = segment.b
+
+    def letter(self, c: str) -> Any:
+        return self._cell(I8, I8(ord(c)))
+
+    def integer(self, n: int) -> Any:
+        return self._cell(I32, I32(n))
+
+    def number(self, x: float) -> Any:
+        return self._cell(DOUBLE, ir.Constant(DOUBLE, x))
+
+    def _cell(self, t: Any, value: Any) -> Any:
+        cell = ir.IRBuilder(self.segment.frame).alloca(t)
+        self.b.store(value, cell)
+        return cell
+
+    def matrix(self, a: Any) -> tuple[Any, str, Any]:
+        """Address, orientation and leading dimension."""
+        view = self.segment.layout.plan.view(a)
+        found = leading(view)
+        assert found is not None
+        base = self.segment.address(view.base)
+        if view.offset:
+            base = self.b.gep(base, [I64(view.offset)], source_etype=DOUBLE)
+        return base, found[0], self.integer(found[1])
+
+    def call(self, name: str, args: list[Any]) -> None:
+        f = self.segment.scope.declare(_routine(name), ir.VoidType(), [PTR] * len(args))
+        self.b.call(f, args)
+
+
+def emit_routine(segment: Any, node: Node) -> None:
+    """Call the routine of a node; the result is in C order."""
+    {"matmul": _matmul, "cholesky": _cholesky, "solve_triangular": _solve}[node.op.name](Caller(segment), node)  # type: ignore[union-attr]
+
+
+def _matmul(c: Caller, node: Node) -> None:
+    n, m = node.shape
+    inner = node.args[0].shape[1]
+    x, x_way, x_step = c.matrix(node.args[0])
+    y, y_way, y_step = c.matrix(node.args[1])
+    out = c.segment.address(node)
+    sizes = [c.integer(m), c.integer(n), c.integer(inner)]
+    one, zero = c.number(1.0), c.number(0.0)
+    ways = [c.letter(y_way), c.letter(x_way)]
+    c.call("dgemm", [*ways, *sizes, one, y, y_step, x, x_step, zero, out, c.integer(m)])
+
+
+def _copied(c: Caller, a: Any, node: Node) -> Any:
+    """The operand, copied into the place of the result in C order."""
+    b = c.b
+    view = c.segment.layout.plan.view(a)
+    source, target = c.segment.address(view.base), c.segment.address(node)
+    rows, columns = node.shape
+    with for_range(b, I64(0), I64(rows)) as i, for_range(b, I64(0), I64(columns)) as j:
+        place = b.add(b.add(b.mul(i, I64(view.strides[0])), b.mul(j, I64(view.strides[1]))), I64(view.offset))
+        value = b.load(b.gep(source, [place], source_etype=DOUBLE), typ=DOUBLE)
+        b.store(value, b.gep(target, [b.add(b.mul(i, I64(columns)), j)], source_etype=DOUBLE))
+    return target
+
+
+def _cholesky(c: Caller, node: Node) -> None:
+    b, n = c.b, node.shape[0]
+    target = _copied(c, node.args[0], node)
+    info = c.integer(0)
+    c.call("dpotrf", [c.letter("U"), c.integer(n), target, c.integer(n), info])  # the lower triangle of rows
+    failed = b.icmp_signed("!=", b.load(info), I32(0))
+    nan, zero = ir.Constant(DOUBLE, float("nan")), ir.Constant(DOUBLE, 0.0)
+    with for_range(b, I64(0), I64(n)) as i, for_range(b, I64(0), I64(n)) as j:
+        at = b.gep(target, [b.add(b.mul(i, I64(n)), j)], source_etype=DOUBLE)
+        inside = b.select(failed, nan, b.load(at, typ=DOUBLE))
+        b.store(b.select(b.icmp_signed(">", j, i), zero, inside), at)
+
+
+def _solve(c: Caller, node: Node) -> None:
+    n, k = node.shape
+    a, way, step = c.matrix(node.args[0])
+    target = _copied(c, node.args[1], node)
+    lower, transpose = node.params["lower"], node.params["transpose"]
+    # x' op(a)' = b' in Fortran's order, where the memory of a in C order is a'
+    triangle = "U" if lower == (way == "N") else "L"
+    turned = "N" if transpose == (way == "T") else "T"
+    letters = [c.letter(s) for s in ("R", triangle, turned, "N")]
+    c.call("dtrsm", [*letters, c.integer(k), c.integer(n), c.number(1.0), a, step, target, c.integer(k)])
