@@ -13,7 +13,7 @@ import numpy as np
 
 from probdiff.compiler.native.blas import fits
 from probdiff.compiler.native.scalar import has_native, has_registers
-from probdiff.compiler.region import Region, regions
+from probdiff.compiler.region import FULL, Region, regions
 from probdiff.compiler.scalarise import rewritten
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer, sweep
@@ -366,28 +366,35 @@ class Plan:
                     need(a, stage, None)
 
     def _collect(self) -> None:
-        nests: dict[Any, Nest] = {}
+        nests: dict[Any, list[Nest]] = {}
         opaque: list[Opaque | Sequence | Routine] = []
         home: dict[Node, Nest] = {}
+        user: dict[Any, Nest] = {}  # the nest in which a node (or the argument k of a join) is used up
 
-        def nest(space: tuple[int, ...], stage: int) -> Nest:
-            key = (space, stage)
-            if key not in nests:
-                nests[key] = Nest(space, stage)
-            return nests[key]
+        def nest(space: tuple[int, ...], stage: int, near: Any = None) -> Nest:
+            """The nest over a space: that of the node `near` if it fits, else the last one, or a new one if that is full."""
+            own = home.get(near) if isinstance(near, Node) else None
+            if own is not None and own.space == space and own.stage == stage:
+                return own
+            found = nests.setdefault((space, stage), [Nest(space, stage)])
+            if len(found[-1].body) >= FULL:
+                found.append(Nest(space, stage))
+            return found[-1]
 
         for node in self.order:
             kind, stage = self.kind[node], self.stage.get(node, 0)
             if kind in ("loop", "gather"):
-                home[node] = nest(node.shape, stage)
+                home[node] = user[node] = nest(node.shape, stage, node.args[0] if node.op is PROJECT else None)
                 home[node].body.append(node)
             elif kind in ("reduce", "scatter"):
-                nest(shape_of(node.args[0]), stage).ends.append(node)
+                user[node] = nest(shape_of(node.args[0]), stage, node.args[0])
+                user[node].ends.append(node)
                 self.stored[node] = None
             elif kind == "join":
                 self.stored[node] = None
-                for a, target in zip(node.args, _pieces(node), strict=True):
-                    nest(shape_of(a), stage).stores.append(Store(a, target))
+                for k, (a, target) in enumerate(zip(node.args, _pieces(node), strict=True)):
+                    user[node, k] = nest(shape_of(a), stage, a)
+                    user[node, k].stores.append(Store(a, target))
             elif kind == "member":
                 self.stored[node] = None
                 self.members.setdefault(node.args[0], []).append(node)
@@ -401,7 +408,7 @@ class Plan:
                 if not isinstance(node.op, Control):
                     self.stored[node] = None
         for node in self.order:
-            kind, stage = self.kind[node], self.stage.get(node, 0)
+            kind = self.kind[node]
             for k, a in enumerate(node.args):
                 if not isinstance(a, Node) or a.op is None:
                     continue
@@ -410,18 +417,12 @@ class Plan:
                 elif a in home:
                     if kind in ("view", "opaque", "sequence", "routine") or (kind == "gather" and k == 0):
                         self._store(a)
-                    else:
-                        space = (
-                            node.shape
-                            if kind in ("loop", "gather")
-                            else shape_of(a if kind == "join" else node.args[0])
-                        )
-                        if home[a] is not nests.get((space, stage)):
-                            self._store(a)
+                    elif home[a] is not user.get((node, k) if kind == "join" else node):
+                        self._store(a)
         for o in self.program.outputs:
             if isinstance(o, Node) and o.op is not None:
                 self._store(self.views[o].base if o in self.views else o)
-        ordered = sorted([*nests.values(), *opaque], key=lambda s: (s.stage, isinstance(s, Opaque)))
+        ordered = sorted([*(n for found in nests.values() for n in found), *opaque], key=lambda s: (s.stage, isinstance(s, Opaque)))
         self.steps: list[Any] = regions(ordered, self)
         for step in self.steps:
             if isinstance(step, Region):

@@ -17,6 +17,7 @@ from probdiff.ops.dispatch import shape_of
 if TYPE_CHECKING:
     from probdiff.compiler.fuse import Nest, Plan, View
 
+FULL = 300  # operations of a nest, and of one function of machine code: LLVM's time grows faster than their number
 UNROLL = 16  # inner elements of a row up to which they are written out
 
 
@@ -180,6 +181,8 @@ class Region:
     def takes(self, walk: Walk) -> bool:
         """Whether the nest can run in the same pass."""
         if not walk.sizes or not self.walks[0].sizes or walk.sizes[0] != self.rows or self.rows < 2:
+            return False
+        if sum(len(w.nest.body) for w in (*self.walks, walk)) > FULL:
             return False
         written = set().union(*(w.results() for w in self.walks))
         rows: dict[Node, int] = {}

@@ -20,7 +20,11 @@ def inner(x: Any, s: Any) -> Any:
 def test_values_and_gradients_are_the_same() -> None:
     f = checkpoint(inner)
     np.testing.assert_array_equal(f(X, 0.5), inner(X, 0.5))
-    for a, b in zip(gradient(lambda x, s: np.sum(f(x, s) ** 2), X, 0.5), gradient(lambda x, s: np.sum(inner(x, s) ** 2), X, 0.5), strict=True):
+    for a, b in zip(
+        gradient(lambda x, s: np.sum(f(x, s) ** 2), X, 0.5),
+        gradient(lambda x, s: np.sum(inner(x, s) ** 2), X, 0.5),
+        strict=True,
+    ):
         np.testing.assert_allclose(a, b, rtol=1e-15)
     check_gradient(f, X, 0.5)
     assert f.__name__ == "inner"

@@ -83,7 +83,9 @@ def test_forward_rule_alone_serves_reverse_mode() -> None:
 def test_reverse_rule_alone_refuses_forward_mode() -> None:
     f = make(forward=False)
     assert gradient(f, 2.0, 3.0) == (12.0, 4.0)
-    with pytest.raises(DifferentiationError, match="f has an rrule only, and forward mode met it. Give it an frule: @f.frule"):
+    with pytest.raises(
+        DifferentiationError, match="f has an rrule only, and forward mode met it. Give it an frule: @f.frule"
+    ):
         pushforward(f, 2.0, 3.0)(1.0, 0.0)
 
 
@@ -155,7 +157,9 @@ def test_structures_in_and_out() -> None:
 def test_shapes_of_cotangents() -> None:
     """A scalar argument of an array-valued function: a rule that forgets to sum is told so."""
     f = make()
-    with pytest.raises(ShapeError, match=r"f.rrule: the cotangent of argument\[1\] has shape \(3,\), the argument \(\)"):
+    with pytest.raises(
+        ShapeError, match=r"f.rrule: the cotangent of argument\[1\] has shape \(3,\), the argument \(\)"
+    ):
         gradient(lambda x, y: np.sum(f(x, y)), X, 2.0)
     g = make(reverse=False)
     x_bar, y_bar = gradient(lambda x, y: np.sum(g(x, y)), X, 2.0)

@@ -31,7 +31,11 @@ def names(program: Program) -> list[str]:
 
 def test_shapes_and_dtypes() -> None:
     program = record(lambda x, n: (x[0] + n, np.sum(x, axis=0) > 1.0, x.astype(np.float32)), X, 3).program
-    assert [(o.shape, o.dtype.name) for o in program.outputs] == [((3,), "float64"), ((3,), "bool"), ((2, 3), "float32")]
+    assert [(o.shape, o.dtype.name) for o in program.outputs] == [
+        ((3,), "float64"),
+        ((3,), "bool"),
+        ((2, 3), "float32"),
+    ]
     assert [(i.shape, i.dtype.name) for i in program.inputs] == [((2, 3), "float64"), ((), "int64")]
 
 
@@ -114,7 +118,9 @@ def test_attributes_of_a_traced_array() -> None:
     seen: dict[str, Any] = {}
 
     def f(x: Any) -> Any:
-        seen.update(shape=x.shape, ndim=x.ndim, size=x.size, dtype=x.dtype, len=len(x), traced=is_traced(x), text=repr(x))
+        seen.update(
+            shape=x.shape, ndim=x.ndim, size=x.size, dtype=x.dtype, len=len(x), traced=is_traced(x), text=repr(x)
+        )
         seen["type"] = type(x)
         rows = [row for row in x]
         return rows[1] + x.T[:, 0]
@@ -140,7 +146,9 @@ def test_attributes_of_a_traced_array() -> None:
     ],
 )
 def test_values_that_python_asks_for(f: Any) -> None:
-    with pytest.raises(TracedValueError, match=r"test_trace.py:\d+ .* asks for the value of an array that is being traced"):
+    with pytest.raises(
+        TracedValueError, match=r"test_trace.py:\d+ .* asks for the value of an array that is being traced"
+    ):
         probdiff.compile(f)(X)
 
 

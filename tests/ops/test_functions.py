@@ -457,7 +457,10 @@ add(np.imag, (lambda x: x + np.imag(x), V))
 add(
     np.isclose,
     (lambda x: np.isclose(x, V * (1.0 + 1e-7)), V),
-    (lambda x: np.isclose(x, np.array([1.0, np.inf, np.nan, -np.inf, 2.0])), np.array([1.0, np.inf, np.nan, np.inf, np.inf])),
+    (
+        lambda x: np.isclose(x, np.array([1.0, np.inf, np.nan, -np.inf, 2.0])),
+        np.array([1.0, np.inf, np.nan, np.inf, np.inf]),
+    ),
     (lambda x: np.isclose(x, np.array([np.nan, 1.0]), equal_nan=True), np.array([np.nan, 2.0])),
 )
 add(
@@ -535,8 +538,11 @@ def assert_values(got: Any, expected: Any, rtol: float) -> None:
 
 
 def test_every_registered_function_has_a_case() -> None:
-    named = {c.of for c in CASES}
-    missing = [f for f in functions if f not in named and f not in REFUSED]
+    covered = {functions[c.of] for c in CASES}  # by rule: np.linalg has second names of some functions
+    elsewhere = ("probdiff.ops.matrix", "probdiff.ops.factor")  # linear algebra, in test_linalg.py
+    missing = [
+        f for f, r in functions.items() if r not in covered and f not in REFUSED and r.__module__ not in elsewhere
+    ]
     assert missing == []
 
 

@@ -161,15 +161,23 @@ def takes(name: str, dtype: Any) -> bool:
     if op.ufunc is None:
         return True
     codes = np.dtype(dtype).char * n
-    return any(all(np.can_cast(c, t) for c, t in zip(codes, loop.split("->")[0], strict=True)) for loop in op.ufunc.types)
+    return any(
+        all(np.can_cast(c, t) for c, t in zip(codes, loop.split("->")[0], strict=True)) for loop in op.ufunc.types
+    )
 
 
-@pytest.mark.parametrize(("name", "dtype"), [(n, d) for n in NAMES for d in (np.int64, np.int32, np.uint8, bool) if takes(n, d)])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(n, d) for n in NAMES for d in (np.int64, np.int32, np.uint8, bool) if takes(n, d)]
+)
 def test_integer_arguments(name: str, dtype: Any) -> None:
     """Integers and booleans: NumPy's dtype and value in machine code, no gradient."""
     op = rows[name]
     count = len(op.partials)
-    args = [np.array([1, 2, 3, 5, 4, 0], dtype), np.array([2, 1, 3, 2, 7, 1], dtype), np.array([1, 1, 0, 1, 0, 2], dtype)]
+    args = [
+        np.array([1, 2, 3, 5, 4, 0], dtype),
+        np.array([2, 1, 3, 2, 7, 1], dtype),
+        np.array([1, 1, 0, 1, 0, 2], dtype),
+    ]
     args = args[:count]
     with np.errstate(all="ignore"):
         plain = op.evaluate(*args)

@@ -134,8 +134,8 @@ def _cholesky(c: Caller, node: Node) -> None:
     nan, zero = ir.Constant(DOUBLE, float("nan")), ir.Constant(DOUBLE, 0.0)
     with for_range(b, I64(0), I64(n)) as i, for_range(b, I64(0), I64(n)) as j:
         at = b.gep(target, [b.add(b.mul(i, I64(n)), j)], source_etype=DOUBLE)
-        inside = b.select(failed, nan, b.load(at, typ=DOUBLE))
-        b.store(b.select(b.icmp_signed(">", j, i), zero, inside), at)
+        lower = b.select(b.icmp_signed(">", j, i), zero, b.load(at, typ=DOUBLE))
+        b.store(b.select(failed, nan, lower), at)
 
 
 def _solve(c: Caller, node: Node) -> None:

@@ -14,6 +14,7 @@ import llvmlite.binding as llvm
 from probdiff.compiler.native import cache
 
 _engines: list[Any] = []  # machine code lives as long as the process: compiled functions are called by address
+LONG = 20_000  # lines of a text from which LLVM works less hard: straight code that long gains little from more
 VERSION = "1"  # of what surrounds the text: passes and options below
 
 
@@ -72,18 +73,19 @@ def optimised(text: str, speed: int = 3, effort: int = 3) -> Any:
 
 
 def load(
-    text: str, names: list[str], speed: int = 3, *, cached: bool = True, effort: int = 3, account: Account | None = None
+    text: str, names: list[str], speed: int = 3, *, cached: bool = True, account: Account | None = None
 ) -> list[int]:
     """Compile a module, or find it on disk, and return the addresses of its functions `names`.
 
     cached   False for a text with addresses of this process in it: nobody else can use its code
-    effort   0 to 3: how hard the code generator tries; below 3 for long straight code, where trying hard does not pay
     account  where to write down the time taken
     """
     account = account or Account()
     start = time.perf_counter()
     target_machine()
-    name = ""
+    name, effort = "", 3
+    if text.count("\n") > LONG:
+        speed, effort = 1, 1
     if cached and "inttoptr" not in text and cache.folder() is not None:
         name = cache.key(text, str(speed), str(effort), *_surroundings())
         engine = _stored(name)

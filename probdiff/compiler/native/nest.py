@@ -14,7 +14,9 @@ import llvmlite.ir as ir
 import numpy as np
 
 from probdiff.compiler.fuse import Nest, View, contiguous
+from probdiff.compiler.native import parallel
 from probdiff.compiler.native.kernel import for_range
+from probdiff.compiler.native.parallel import BLOCKS
 from probdiff.compiler.native.scalar import (
     F64,
     I64,
@@ -28,11 +30,13 @@ from probdiff.compiler.native.scalar import (
     memory_type,
     store,
 )
-from probdiff.compiler.region import UNROLL, Access, Region, Walk, _id
+from probdiff.compiler.region import FULL, UNROLL, Access, Region, Walk, _id
 from probdiff.graph.program import Node
 from probdiff.ops.dispatch import shape_of
 from probdiff.ops.index import Slot
 
+PARALLEL = 1_000_000  # operations on elements from which a region runs in blocks
+PARTIALS = 512  # sums that a block keeps for itself, at most
 FLAGS = ("reassoc", "nsz", "contract")  # of the additions and products that make a reduction, so that they vectorise
 
 
@@ -48,7 +52,9 @@ def emit_region(segment: Any, region: Region) -> None:
         walk.collapse(0 if single and not region.local else 1)
     if single and not region.local:
         region.rows = region.walks[0].sizes[0] if region.walks[0].sizes else 1
+    inlines, segment.scope.inlines = segment.scope.inlines, sum(len(w.nest.body) for w in region.walks) < FULL // 2
     Emitter(segment, region).emit()
+    segment.scope.inlines = inlines
 
 
 class Emitter:
@@ -70,9 +76,11 @@ class Emitter:
 
     def emit(self) -> None:
         segment, walks = self.segment, self.region.walks
+        self.partials = self._partials()
         for walk in walks:
             for node in walk.nest.ends:
-                self._prepare(walk, node)
+                if self.partials is None:
+                    self._prepare(walk, node)
             for _, target in walk.nest.stores:
                 if target.base.op.name == "index_add":
                     segment.clear(target.base)
@@ -85,6 +93,8 @@ class Emitter:
                     bases.setdefault(_id(a.base), a.base)
         values = [segment.scalar(a) for a in scalars]
         types = [PTR] * (len(bases) + 1) + [v.type for v in values]
+        if self.partials is not None:
+            types += [I64, I64, PTR]  # first and last row of a block, and where its sums go
         name = f"nest{len(segment.scope.functions)}"
         f = ir.Function(segment.scope.module, ir.FunctionType(ir.VoidType(), types), name)
         f.linkage = "internal"
@@ -96,15 +106,18 @@ class Emitter:
         first = b.block
         self.pointer = dict(zip(bases, f.args, strict=False))
         self.error = f.args[len(bases)]
-        self.given = dict(zip(scalars, f.args[len(bases) + 1 :], strict=True))
+        self.given = dict(zip(scalars, f.args[len(bases) + 1 :], strict=False))
         self.outside = self._room(I64)  # whether an index was out of bounds
         b.store(I64(0), self.outside)
         for node in self.region.local:
             if node not in self.in_registers:
                 self.scratch[node] = self._room(memory_type(node.dtype), self.region.local[node])
         if any(w.sizes for w in walks):
+            start, stop = (I64(0), I64(self.region.rows)) if self.partials is None else f.args[-3:-1]
+            if self.partials is not None:
+                self._open_block(f.args[-1])
             self._open_sums()
-            with for_range(b, I64(0), I64(self.region.rows)) as i:
+            with for_range(b, start, stop) as i:
                 self.row = i
                 for walk in walks:
                     self._walk(walk)
@@ -116,7 +129,11 @@ class Emitter:
         b.store(b.or_(b.load(self.error, typ=I64), b.load(self.outside)), self.error)
         b.ret_void()
         ir.IRBuilder(self.entry).branch(first)
-        segment.b.call(f, [*(segment.address(base) for base in bases.values()), segment.error, *values])
+        arguments = [*(segment.address(base) for base in bases.values()), segment.error, *values]
+        if self.partials is None:
+            segment.b.call(f, arguments)
+        else:
+            self._call_blocks(f, arguments)
 
     def _room(self, t: Any, count: int = 1) -> Any:
         """Memory of the function's frame."""
@@ -124,6 +141,117 @@ class Emitter:
         if self.entry.instructions:
             b.position_at_start(self.entry)
         return b.alloca(t, size=I64(count)) if count > 1 else b.alloca(t)
+
+    # Blocks
+
+    def _partials(self) -> list[tuple[Node, Any, np.dtype]] | None:
+        """What every block sums up for itself: (node, index of a register or None for an array, dtype); None if the
+        region is small, or its sums are too many, so that it runs in one go."""
+        region = self.region
+        work = sum(region.rows * math.prod(w.sizes[1:]) * (len(w.nest.body) + 1) for w in region.walks if w.sizes)
+        if work < PARALLEL or region.rows < 8 * BLOCKS:
+            return None
+        out: list[tuple[Node, Any, np.dtype]] = []
+        slots = 0
+        for walk in region.walks:
+            for node in walk.nest.ends:
+                name = node.op.name  # type: ignore[union-attr]
+                if name == "index_add" or (self._over_rows(walk, node) and not self._in_cells(walk, node)):
+                    out.append((node, None, node.dtype))
+                    slots += node.size
+                elif self._in_cells(walk, node):
+                    kept = (range(walk.sizes[k]) for k in self._kept(walk, node))
+                    cells = list(itertools.product(*kept))
+                    out += [(node, index, _accumulator(node)) for index in cells]
+                    slots += len(cells)
+        self.stride = slots
+        return out if slots <= PARTIALS else None
+
+    def _slots(self) -> list[tuple[Node, Any, np.dtype, int]]:
+        out, at = [], 0
+        assert self.partials is not None
+        for node, index, dtype in self.partials:
+            out.append((node, index, dtype, at))
+            at += node.size if index is None else 1
+        return out
+
+    def _open_block(self, sums: Any) -> None:
+        """Clear the arrays that a block adds into."""
+        b = self.b
+        self.sums = sums
+        for node, index, dtype, at in self._slots():
+            if index is None:
+                base = b.gep(sums, [I64(at)], source_etype=I64)
+                name = "sum" if node.op.name == "index_add" else node.op.name  # type: ignore[union-attr]
+                with for_range(b, I64(0), I64(node.size)) as j:
+                    place = b.gep(base, [j], source_etype=memory_type(dtype))
+                    store(b, constant(identity(name, dtype), dtype), place, dtype)
+                self.pointer[node] = base
+
+    def _call_blocks(self, f: Any, arguments: list[Any]) -> None:
+        """Share the blocks out over threads, then add up what they found, in order."""
+        segment, b = self.segment, self.segment.b
+        frame = ir.IRBuilder(segment.frame)
+        context = frame.alloca(I64, size=I64(len(arguments) + 1))
+        sums = frame.alloca(I64, size=I64(max(self.stride, 1) * BLOCKS))
+        context, sums = _untyped(b, context), _untyped(b, sums)
+        for k, v in enumerate([*arguments, sums]):
+            b.store(v, b.gep(context, [I64(k)], source_etype=I64))
+        share = self._share(f, [v.type for v in arguments])
+        run = segment.scope.declare(parallel.symbol(), ir.VoidType(), [PTR, PTR, I64])
+        b.call(run, [_untyped(b, share), context, I64(BLOCKS)])
+        for node, index, dtype, at in self._slots():
+            name = "sum" if node.op.name == "index_add" else node.op.name  # type: ignore[union-attr]
+            self._add_up(sums, frame, node, index, dtype, at, name)
+
+    def _add_up(self, sums: Any, frame: Any, node: Node, index: Any, dtype: np.dtype, at: int, name: str) -> None:
+        b, t = self.segment.b, memory_type(dtype)
+        target = self.segment.address(node)
+        cell = frame.alloca(ir_type(dtype))
+
+        def total(first: Any) -> Any:
+            b.store(constant(identity(name, dtype), dtype), cell)
+            with for_range(b, I64(0), I64(BLOCKS)) as block:
+                line = b.gep(sums, [b.add(b.mul(block, I64(self.stride)), I64(at))], source_etype=I64)
+                value = load(b, b.gep(line, [first], source_etype=t), dtype)
+                b.store(_combine(b, name, b.load(cell), value, dtype, ()), cell)
+            return b.load(cell)
+
+        if index is None:
+            with for_range(b, I64(0), I64(node.size)) as j:
+                store(b, total(j), b.gep(target, [j], source_etype=t), dtype)
+            return
+        walk = next(w for w in self.region.walks if node in w.reduced)
+        access, kept = walk.accesses["reduce", node], self._kept(walk, node)
+        place = access.offset + sum(access.strides[k] * i for k, i in zip(kept, index, strict=True))
+        value = cast(b, total(I64(0)), dtype, node.dtype)
+        store(b, value, b.gep(target, [I64(place)], source_etype=memory_type(node.dtype)), node.dtype)
+
+    def _share(self, f: Any, types: list[Any]) -> Any:
+        """share(context, first, last): the region over those blocks."""
+        scope = self.segment.scope
+        name = f"{f.name}.blocks"
+        share = ir.Function(scope.module, ir.FunctionType(ir.VoidType(), [PTR, I64, I64]), name)
+        share.linkage = "internal"
+        scope.functions[name] = share
+        b = ir.IRBuilder(share.append_basic_block())
+        context, first, last = share.args
+        given = [b.load(b.gep(context, [I64(k)], source_etype=I64), typ=t) for k, t in enumerate(types)]
+        sums = b.load(b.gep(context, [I64(len(types))], source_etype=I64), typ=PTR)
+        rows = self.region.rows
+        size = -(-rows // BLOCKS // 8) * 8  # rows of a block, a multiple of any vector's width
+        size = max(size, 8)
+        with for_range(b, first, last) as block:
+            lo = b.mul(block, I64(size))
+            lo = b.select(b.icmp_signed("<", lo, I64(rows)), lo, I64(rows))
+            hi = b.add(lo, I64(size))
+            final = b.icmp_signed("==", block, I64(BLOCKS - 1))
+            over = b.or_(final, b.icmp_signed(">", hi, I64(rows)))
+            hi = b.select(over, I64(rows), hi)
+            own = b.gep(sums, [b.mul(block, I64(self.stride))], source_etype=I64)
+            b.call(f, [*given, lo, hi, own])
+        b.ret_void()
+        return share
 
     # Reductions
 
@@ -168,9 +296,17 @@ class Emitter:
 
     def _close_sums(self) -> None:
         b = self.b
+        if self.partials is not None:
+            for node, index, dtype, at in self._slots():
+                if index is not None:
+                    key = index if (node, index) in self.cells else ()
+                    value = b.load(self.cells[node, key])
+                    store(b, value, b.gep(self.sums, [I64(at)], source_etype=I64), dtype)
         for walk in self.region.walks:
             for node in walk.reduced:
                 if not self._in_cells(walk, node):
+                    continue
+                if self.partials is not None:
                     continue
                 wide, access, kept = _accumulator(node), walk.accesses["reduce", node], self._kept(walk, node)
                 for index in itertools.product(*(range(walk.sizes[k]) for k in kept)):
@@ -371,6 +507,11 @@ class Emitter:
             step = i if view.strides[axis] == 1 else b.mul(i, I64(view.strides[axis]))
             total = step if total is None else b.add(total, step)
         return total
+
+
+def _untyped(b: Any, pointer: Any) -> Any:
+    """A pointer that llvmlite takes for one to anything."""
+    return b.inttoptr(b.ptrtoint(pointer, I64), PTR)
 
 
 def _accumulator(node: Node) -> np.dtype:

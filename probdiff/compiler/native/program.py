@@ -14,6 +14,7 @@ import numpy as np
 
 from probdiff.compiler.fuse import COPY, Nest, Opaque, Plan, Routine, Sequence, c_strides, constant_view, rewrite
 from probdiff.compiler.inputs import in_native_form
+from probdiff.compiler.region import FULL
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.blas import emit_routine
 from probdiff.compiler.native.call import caller
@@ -297,7 +298,10 @@ class Segment:
             elif isinstance(nest, Region):
                 emit_region(self, nest)
             elif nest.space == ():
-                self._scalars(nest)
+                if len(nest.body) < FULL // 2:
+                    self._scalars(nest)
+                else:
+                    self._apart(nest)
             else:
                 emit_nest(self, nest)
         b.ret(b.load(self.error))
@@ -320,6 +324,24 @@ class Segment:
                 at = self.b.gep(at, [I64(view.offset * a.dtype.itemsize)], source_etype=I8)
             self.values[a] = load(self.b, at, a.dtype)
         return self.values[a]
+
+    def _apart(self, nest: Nest) -> None:
+        """Long straight code as a function of its own, with values for others in memory and mathematics called."""
+        kind = ir.FunctionType(ir.VoidType(), [PTR, PTR])
+        f = ir.Function(self.scope.module, kind, f"straight{len(self.scope.functions)}")
+        self.scope.functions[f.name] = f
+        f.linkage = "internal"
+        f.attributes.add("noinline")
+        self.b.call(f, [self.function.args[0], self.error])
+        outer = self.b, self.values, self.bases, self.error
+        self.b = b = ir.IRBuilder(f.append_basic_block("entry"))
+        self.values, self.error = {}, f.args[1]
+        self.bases = {k: b.load(b.gep(f.args[0], [I64(k)], source_etype=PTR), typ=PTR) for k in outer[2]}
+        self.scope.inlines = False
+        self._scalars(nest)
+        self.scope.inlines = True
+        b.ret_void()
+        self.b, self.values, self.bases, self.error = outer
 
     def _scalars(self, nest: Nest) -> None:
         for node in nest.body:

@@ -88,6 +88,7 @@ class Scope:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.functions: dict[Any, Any] = {}
+        self.inlines = True  # whether decompositions are inlined where they are called
 
     def intrinsic(self, b: Any, name: str, args: list[Any]) -> Any:
         """Call llvm.<name> for the type of the first argument."""
@@ -438,7 +439,7 @@ def _function(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype)
     wide = [cast(b, a, dtype, F64) for a in args]
     if name in decompositions or name in _more:
         f = scope.decomposition(name, len(args))
-        value = b.call(f, wide)
+        value = b.call(f, wide, attrs=() if scope.inlines else ("noinline",))
     elif name in _libm and jit.has_symbol(_libm[name]):
         value = b.call(scope.declare(_libm[name], DOUBLE, [DOUBLE] * len(args)), wide)
     else:
