@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+_machine_code = tempfile.TemporaryDirectory(prefix="probdiff-tests-")  # tests neither read nor fill the user's cache
+os.environ["PROBDIFF_CACHE_DIR"] = _machine_code.name
 
 MAPPED = ("distributions", "models", "benchmarks")  # folders at the top that are installed under probdiff
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from probdiff.ops.dispatch import Lifted, dtype_of, is_float, is_lifted, new_lev
 from probdiff.ops.elementwise import unbroadcast
 from probdiff.tree import Tree, flatten, unflatten
 
+WIDTH = 64  # components of an element up to which it is written out
 _SMALL_INT = 64  # Python integers up to this are part of the recording: exponents, counts, orders
 
 
@@ -208,7 +210,59 @@ def _call(f: Any, inner: Any, cores: list[int] | None, args: tuple[Tree, ...], k
         out = _scalar_call(f, inner, call, leaves, spec)
         if out is not None:
             return out[0]
+    elif all(0 < math.prod(shape_of(x)[len(shape_of(x)) - c :]) <= WIDTH for x, c in zip(leaves, core, strict=True)):
+        out = _by_component(f, call, leaves, spec, core)
+        if out is not None:
+            return out[0]
     return _by_element(f, call, leaves, spec, core or [0] * len(leaves))
+
+
+def _by_component(f: Any, call: Any, leaves: list[Any], spec: Any, core: list[int]) -> tuple[Tree] | None:
+    """Elements that are small arrays: the recording of f written out over their components, which are scalars."""
+    from probdiff.compiler.scalarise import scalarised
+
+    leads = [shape_of(x)[: len(shape_of(x)) - c] for x, c in zip(leaves, core, strict=True)]
+    shape = np.broadcast_shapes(*leads)
+    described, traced = list(leaves), []
+    for k, (x, c) in enumerate(zip(leaves, core, strict=True)):
+        if isinstance(x, np.ndarray | np.generic | Lifted | float):
+            described[k] = (shape_of(x)[len(shape_of(x)) - c :], dtype_of(x))
+            traced.append(k)
+    try:
+        recorded = capture(call, spec, described, traced)
+    except TracedValueError:
+        return None
+    program = scalarised(recorded.program)
+    if program is None or recorded.statics or any(x.shape for x in recorded.lifted):
+        return None
+    parts: list[Any] = []
+    for k in traced:
+        x, lead = leaves[k], leads[k]
+        if not core[k]:
+            parts.append(x)
+        else:
+            flat = np.reshape(x, (*lead, -1))
+            parts += [flat[..., d] for d in range(shape_of(flat)[-1])]
+    parts += recorded.lifted
+
+    def components(*xs: Any) -> tuple[Any, ...]:
+        return tuple(interpret(program, list(xs)))
+
+    if isinstance(f, FwdDiff) and f.wrt is None:
+        done = _scalar_call(FwdDiff(components), components, components, parts, flatten(tuple(parts))[1])
+        results = list(done[0]) if done is not None else None
+    else:
+        with np.errstate(all="ignore"):
+            results = interpret(program, parts)
+    if results is None:
+        return None
+    out, start = [], 0
+    for o in recorded.program.outputs:
+        n = math.prod(shape_of(o))
+        wide = [np.broadcast_to(r, shape) for r in results[start : start + n]]
+        start += n
+        out.append(np.reshape(np.stack(wide, axis=-1) if n else np.zeros((*shape, 0)), shape + shape_of(o)))
+    return (recorded.rebuild(out),)
 
 
 def _core_of_leaves(args: tuple[Tree, ...], kwargs: Any, cores: list[int] | None) -> tuple[tuple[Tree, ...], list[int]]:
@@ -415,10 +469,8 @@ def _plain(x: Any) -> Any:
 
 def _by_element(f: Any, call: Any, leaves: list[Any], spec: Any, core: list[int]) -> Tree:
     top = innermost(leaves)
-    if isinstance(top, Tracer):
-        return call(*unflatten(spec, leaves))  # raises the error that names the line
     shape, pick = _elements(leaves, core)
-    if not any(core):
+    if not any(core) and not isinstance(top, Tracer):  # where nothing has a value yet, the branch itself is refused
         _warn(call)
     forward = isinstance(f, FwdDiff) and type(top) is Variable
     if not forward:

@@ -1,4 +1,4 @@
-"""Arrays in the form that machine code takes: C order, aligned, the processor's byte order, NumPy's own dtype object."""
+"""Arrays in the form that machine code takes: C order, aligned, this processor's bytes, NumPy's own dtype object."""
 
 from __future__ import annotations
 

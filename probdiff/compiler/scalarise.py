@@ -81,6 +81,11 @@ def _array(elements: list[Any], shape: tuple[int, ...]) -> np.ndarray:
     return out.reshape(shape)
 
 
+def _boxed(x: Any) -> np.ndarray:
+    """An array of objects, also around a single one."""
+    return x if isinstance(x, np.ndarray) else _array([x], ())
+
+
 def _constant(a: Any) -> np.ndarray:
     if np.size(a) > WIDTH:
         raise TooLarge
@@ -107,7 +112,7 @@ def _evaluate(node: Node, args: list[np.ndarray]) -> Any:
     if op.elementwise:
         return _each(op, args, params)
     if name in _moves:
-        return op.evaluate(*args, **params)
+        return _boxed(op.evaluate(*args, **params))
     if name in _pairs:
         return _reduce(_pairs[name], args[0], params["axis"], node)
     if name == "getitem":
@@ -115,9 +120,9 @@ def _evaluate(node: Node, args: list[np.ndarray]) -> Any:
     if name == "index_add":
         return _put(args, params)
     if name == "matmul":
-        return np.matmul(*args)
+        return _boxed(np.matmul(*args))
     if name == "einsum":
-        return np.asarray(np.einsum(params["subscripts"], *args, optimize=False), object)
+        return _boxed(np.einsum(params["subscripts"], *args, optimize=False))
     if name == "cumsum":
         return np.add.accumulate(args[0], axis=params["axis"])
     raise TooLarge
@@ -144,7 +149,7 @@ def _pick(args: list[np.ndarray], index: tuple[Any, ...]) -> np.ndarray:
     x, *arrays = args
     traced = [a for a in arrays if any(isinstance(e, Tracer) for e in a.ravel())]
     if not traced:
-        return np.asarray(x[fill(index, [a.astype(np.intp) for a in arrays])], object)
+        return _boxed(x[fill(index, [a.astype(np.intp) for a in arrays])])
     if index != (Slot(0),) or arrays[0].shape != () or x.shape[0] > 16:
         raise TooLarge
     at = arrays[0][()]
@@ -152,9 +157,9 @@ def _pick(args: list[np.ndarray], index: tuple[Any, ...]) -> np.ndarray:
     picked = x[0]
     for k in range(1, x.shape[0]):
         picked = _each(
-            rows["where"], [_array([at == k], ()), x[k : k + 1].reshape(x.shape[1:]), np.asarray(picked, object)], {}
+            rows["where"], [_array([at == k], ()), x[k : k + 1].reshape(x.shape[1:]), _boxed(picked)], {}
         )
-    return np.asarray(picked, object)
+    return _boxed(picked)
 
 
 def _put(args: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:

@@ -317,9 +317,9 @@ def test_integers_wrap_and_divide_like_numpy(dtype: Any) -> None:
 
     def f(x: Any, y: Any) -> Any:
         return (
-            x + y, x - y, x * y, x // y, x % y, -x, abs(x), x * x, x**3, np.maximum(x, y), np.minimum(x, 3), x < y, x == y,
-            np.sign(x), np.sum(x), np.prod(x), np.max(x), np.min(y), x & y, x | y, x ^ y, ~x, x / y, x * 0.5, np.sqrt(x),
-            x.astype(bool), x.astype(float), np.where(x > y, x, y), np.clip(x, 1, 5), np.cumsum(x), np.square(x),
+            x + y, x - y, x * y, x // y, x % y, -x, abs(x), x * x, x**3, np.maximum(x, y), np.minimum(x, 3), x < y,
+            x == y, np.sign(x), np.sum(x), np.prod(x), np.max(x), np.min(y), x & y, x | y, x ^ y, ~x, x / y, x * 0.5,
+            np.sqrt(x), x.astype(bool), x.astype(float), np.where(x > y, x, y), np.clip(x, 1, 5), np.cumsum(x), np.square(x),
         )  # fmt: skip
 
     both(f, x, y, rtol=1e-15)
@@ -336,8 +336,9 @@ def test_booleans() -> None:
     def f(p: Any, q: Any) -> Any:
         return (
             p & q, p | q, p ^ q, ~p, p + q, p * q, p == q, p < q, np.logical_not(p), np.logical_xor(p, q), np.sum(p),
-            np.mean(p), p * 1.5, p * 2, np.where(p, 1, 2.5), np.where(p, q, True), np.any(p), np.all(q), np.maximum(p, q),
-            np.max(p), np.min(p), np.prod(p), np.concatenate([p, q]), np.cumsum(p), p.astype(int), abs(p), p >= 0.5,
+            np.mean(p), p * 1.5, p * 2, np.where(p, 1, 2.5), np.where(p, q, True), np.any(p), np.all(q),
+            np.maximum(p, q), np.max(p), np.min(p), np.prod(p), np.concatenate([p, q]), np.cumsum(p), p.astype(int), abs(p),
+            p >= 0.5,
         )  # fmt: skip
 
     both(f, p, q)

@@ -74,9 +74,9 @@ def test_what_is_not_used_is_not_recorded() -> None:
 def test_identities() -> None:
     program = record(lambda x: ((x + 0.0) * 1.0 - 0.0) / 1.0, X).program
     assert program.nodes == [] and program.outputs[0] is program.inputs[0]
-    assert names(record(lambda x: -(-x), X).program) in (["negative"], [])
+    assert names(record(lambda x: np.negative(-x), X).program) == []
     assert names(record(lambda n: n * 1.0, 3).program) == ["multiply"]  # an integer becomes a float
-    assert names(record(lambda x: x * True, X).program) in ([], ["multiply"])
+    assert names(record(lambda x: x * True, X).program) == []
 
 
 def test_constants_are_kept_and_listed_once() -> None:
