@@ -116,7 +116,9 @@ def verdict(outcomes: Sequence[Outcome]) -> list[str]:
     by_limit = {o.number: r for o in outcomes if (r := o.ratio(LIMITS)) is not None}
     lines = []
     if by_peer:
-        lines.append(f"Geometric mean of our time over the best peer's, {len(by_peer)} programs: {geometric_mean(by_peer):.3f}")
+        lines.append(
+            f"Geometric mean of our time over the best peer's, {len(by_peer)} programs: {geometric_mean(by_peer):.3f}"
+        )
     slower = [f"{o.number} ({r:.2f})" for o in outcomes if (r := o.ratio(PEERS)) is not None and r > 1]
     lines.append("Slower than the best peer: " + (", ".join(slower) or "none"))
     far = [f"{k} ({r:.2f})" for k, r in by_limit.items() if r > 2]
@@ -124,6 +126,10 @@ def verdict(outcomes: Sequence[Outcome]) -> list[str]:
     mine = [ours for o in outcomes if (ours := o.of([OURS]))]
     if mine:
         lines.append(f"Longest compilation: {seconds(max(map(compile_time, mine)))}")
+    for o in outcomes:
+        for m in o.results:
+            if m.contender not in (*PEERS, *LIMITS, OURS) and not m.failure:
+                lines.append(f"{o.title}, {m.contender}: {seconds(m.median)} ({seconds(m.best)})")
     missing = [str(o.number) for o in outcomes if o.of([OURS]) is None]
     if missing:
         lines.append("Without an answer of ours: " + ", ".join(missing))
@@ -156,7 +162,11 @@ def show(outcomes: Sequence[Outcome]) -> None:
     console = Console(width=None if os.environ.get("COLUMNS") or Console().is_terminal else 230)
     tables = (
         ("Seconds a gradient: median (minimum)", COLUMNS, [cells(o) for o in outcomes]),
-        ("First gradient less a later one; memory beyond inputs and results", compile_columns(), compile_lines(outcomes)),
+        (
+            "First gradient less a later one; memory beyond inputs and results",
+            compile_columns(),
+            compile_lines(outcomes),
+        ),
     )
     for title, columns, rows in tables:
         table = Table(title=title, box=box.SIMPLE_HEAD)
@@ -211,16 +221,17 @@ def write_plot(path: Path, outcomes: Sequence[Outcome]) -> None:
     for label, names, marker, color in MARKS:
         points = [(1 / r, k) for k, o in zip(rows, outcomes, strict=True) if (r := o.ratio(names)) is not None]
         if points:
-            axes.scatter(*zip(*points, strict=True), marker=marker, color=color, s=48, label=label, zorder=3)
+            axes.scatter(
+                [t for t, _ in points], [k for _, k in points], marker=marker, color=color, s=48, label=label, zorder=3
+            )
     axes.axvline(1, color="C0", linewidth=2.2, label=OURS)
-    names = [f"{o.title}  ({seconds(m.median)})" if (m := o.of([OURS])) else o.title for o in outcomes]
-    axes.set_yticks(list(rows), names)
+    labels = [f"{o.title}  ({seconds(m.median)})" if (m := o.of([OURS])) else o.title for o in outcomes]
+    axes.set_yticks(list(rows), labels)
     axes.set_ylim(len(outcomes) - 0.5, -0.5)
     axes.set(xscale="log", xlabel="time a gradient, times ours (in brackets)")
     axes.grid(True, axis="both", alpha=0.3)
     figure.legend(loc="outside upper center", ncols=5, fontsize="small")
     figure.savefig(path, dpi=120)
-
 
 
 def chosen(text: str | None) -> list[str]:
@@ -252,7 +263,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     def progress(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    outcomes = [run_program(name, options.quick, peers, not options.quick, progress) for name in chosen(options.programs)]
+    outcomes = [
+        run_program(name, options.quick, peers, not options.quick, progress) for name in chosen(options.programs)
+    ]
     failed = False
     for o in outcomes:
         for r in o.results:

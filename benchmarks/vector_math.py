@@ -228,7 +228,9 @@ def write_plot(path: Path, measured: Results) -> None:
     for name, marker, color in ((THEIRS, "s", "0.3"), (JAX, "^", "C1"), (OURS, "o", "C0")):
         hits = [(hit.median / size * 1e9, k) for k, rs in enumerate(measured.values()) if (hit := find(rs, name, size))]
         if hits:
-            axes.scatter(*zip(*hits, strict=True), marker=marker, color=color, label=name, s=44, zorder=3)
+            axes.scatter(
+                [t for t, _ in hits], [k for _, k in hits], marker=marker, color=color, label=name, s=44, zorder=3
+            )
     axes.set_yticks(range(len(measured)), list(measured))
     axes.set_ylim(len(measured) - 0.5, -0.5)
     axes.set(xscale="log", xlabel=f"nanoseconds an element, N = {size:,}, one processor")
@@ -260,7 +262,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in wanted:
         print(name, file=sys.stderr, flush=True)
         measured[name] = harness.run(
-            "probdiff.benchmarks.vector_math", name, quick=options.quick, peers=peers, progress=lambda _: None, weigh=False
+            "probdiff.benchmarks.vector_math",
+            name,
+            quick=options.quick,
+            peers=peers,
+            progress=lambda _: None,
+            weigh=False,
         )
         for r in measured[name]:
             if r.failure:

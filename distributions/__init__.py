@@ -21,7 +21,7 @@ from probdiff.distributions.functions import (
     support,
     var,
 )
-from probdiff.distributions.multivariate import MvNormal
+from probdiff.distributions.multivariate import Dirichlet, MvNormal
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.univariate.continuous import (
     Beta,
@@ -52,6 +52,7 @@ from probdiff.distributions.univariate.discrete import (
 )
 from probdiff.distributions.wrappers import IID
 from probdiff.distributions.wrappers.noncentered import Noncentered, noncentered
+from probdiff.distributions.wrappers.truncated import Truncated, truncated
 
 __all__ = [
     "IID",
@@ -62,6 +63,7 @@ __all__ = [
     "Cauchy",
     "ChiSquared",
     "Continuous",
+    "Dirichlet",
     "Discrete",
     "Distribution",
     "Exponential",
@@ -82,6 +84,7 @@ __all__ = [
     "Normal",
     "Poisson",
     "StudentT",
+    "Truncated",
     "Uniform",
     "Weibull",
     "alternative",
@@ -103,5 +106,6 @@ __all__ = [
     "skewness",
     "std",
     "support",
+    "truncated",
     "var",
 ]

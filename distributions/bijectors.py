@@ -3,7 +3,8 @@
 `forward(u)` gives the constrained value, `inverse(x)` goes back, `log_jacobian(u)` is log |dx/du|. A bijector of
 scalars works element by element and its log-Jacobian has the shape of `u`; a bijector of vectors (simplex, ordered)
 works on the last axis, and its log-Jacobian has that axis summed away: the shapes are those of the matching `logpdf`,
-and whoever adds the two up sums what remains. Bounds may themselves be arrays that are being traced.
+and whoever adds the two up sums what remains. Bounds may themselves be arrays that are being traced. Matrices are in
+`probdiff.distributions.matrix_bijectors`.
 """
 
 from __future__ import annotations
@@ -197,16 +198,84 @@ class Ordered(Bijector):
         return np.sum(u[..., 1:], axis=-1)
 
 
+@dataclass(frozen=True)
+class PositiveOrdered(Bijector):
+    """x_1 = exp(u_1),  x_k = x_{k-1} + exp(u_k): positive vectors that rise strictly."""
+
+    def forward(self, u: Array) -> Array:
+        return np.cumsum(np.exp(u), axis=-1)
+
+    def inverse(self, x: Array) -> Array:
+        return np.log(np.concatenate([x[..., :1], np.diff(x, axis=-1)], axis=-1))
+
+    def log_jacobian(self, u: Array) -> Array:
+        return np.sum(u, axis=-1)
+
+
+@dataclass(frozen=True)
+class UnitVector(Bijector):
+    """x = u / |u|: directions, with |u| as a coordinate of its own that means nothing.
+
+    No smooth map leads from K - 1 reals onto a whole sphere. The length r = |u| is given the chi distribution of K
+    standard normal numbers, independent of x, and `log_jacobian` is log |du/d(x, r)| turned round plus its density:
+    -|u|²/2 - (K/2 - 1) log 2 - log Γ(K/2). A density of x by area on the sphere becomes one of u with the same total.
+    `inverse` gives the u of length one.
+    """
+
+    def forward(self, u: Array) -> Array:
+        # The largest coordinate comes out first: squares of tiny or huge numbers would be lost.
+        u = u / np.max(abs(u), axis=-1, keepdims=True)
+        return u / np.sqrt(np.sum(u * u, axis=-1, keepdims=True))
+
+    def inverse(self, x: Array) -> Array:
+        return x
+
+    def log_jacobian(self, u: Array) -> Array:
+        half = 0.5 * u.shape[-1]
+        return -0.5 * np.sum(u * u, axis=-1) - ((half - 1) * math.log(2.0) + math.lgamma(half))
+
+
+@dataclass(frozen=True)
+class SumToZero(Bijector):
+    """x = B u, the columns of B orthonormal and orthogonal to (1, …, 1): K - 1 reals to K numbers that sum to zero.
+
+    Column k of B is (1, …, 1, -k, 0, …, 0) / sqrt(k (k + 1)), with k ones. Distances stay as they are; the volume is
+    that of x_1 … x_{K-1}: log_jacobian = -log(K) / 2.
+    """
+
+    def unconstrained_shape(self, shape: Shape) -> Shape:
+        return (*shape[:-1], shape[-1] - 1)
+
+    def forward(self, u: Array) -> Array:
+        k = np.arange(1.0, u.shape[-1] + 1)
+        w = u / np.sqrt(k * (k + 1))
+        later = np.flip(np.cumsum(np.flip(w, axis=-1), axis=-1), axis=-1)
+        nothing = np.zeros_like(u[..., :1])
+        return np.concatenate([later, nothing], axis=-1) - np.concatenate([nothing, k * w], axis=-1)
+
+    def inverse(self, x: Array) -> Array:
+        k = np.arange(1.0, x.shape[-1])
+        return (np.cumsum(x, axis=-1)[..., :-1] - k * x[..., 1:]) / np.sqrt(k * (k + 1))
+
+    def log_jacobian(self, u: Array) -> Array:
+        return np.sum(np.zeros_like(u), axis=-1) - 0.5 * math.log(u.shape[-1] + 1)
+
+
 def bijector_for(support: Support) -> Bijector:
     """The bijector onto `support`.
 
     Whether a bound belongs to the set makes no difference: it has no mass. Discrete supports have no bijector
-    (UnsupportedError), nor have triangular factors yet.
+    (UnsupportedError).
     """
     if support.discrete:
         raise UnsupportedError(f"{support.name} is discrete: no smooth map leads from the reals onto it.")
     if support.name in NAMED:
         return NAMED[support.name]
+    if support.event_ndim == 2:
+        from probdiff.distributions.matrix_bijectors import MATRICES
+
+        if support.name in MATRICES:
+            return MATRICES[support.name]
     if isinstance(support, RealInterval):
         bounded_below, bounded_above = is_bound(support.lower), is_bound(support.upper)
         if bounded_below and bounded_above:
@@ -214,7 +283,10 @@ def bijector_for(support: Support) -> Bijector:
         if bounded_below:
             return AboveLower(support.lower)
         return BelowUpper(support.upper) if bounded_above else Identity()
-    raise UnsupportedError(f"There is no bijector for the support {support.name}; there is one for {', '.join(NAMED)}.")
+    raise UnsupportedError(
+        f"There is no bijector for the support {support.name}. "
+        "Wrap a prior that has one, or declare the support as a set that probdiff.distributions.support knows."
+    )
 
 
 def is_bound(bound: Array) -> bool:
@@ -229,4 +301,7 @@ NAMED: dict[str, Bijector] = {
     "nonnegative": Positive(),
     "simplex": Simplex(),
     "ordered": Ordered(),
+    "positive_ordered": PositiveOrdered(),
+    "unit_vector": UnitVector(),
+    "sum_to_zero": SumToZero(),
 }

@@ -18,25 +18,36 @@ from probdiff.tree import Array
 __all__ = [
     "Boolean",
     "Cholesky",
+    "CorrelationCholesky",
+    "CorrelationMatrix",
     "CovarianceMatrix",
     "Integers",
     "Interval",
     "Nonnegative",
     "NonnegativeInteger",
     "OpenUnit",
+    "Ordered",
     "Positive",
     "PositiveDefinite",
     "PositiveOrInfinite",
     "PositiveProbability",
+    "PositiveVector",
+    "PositiveVectors",
     "Probability",
     "ProbabilityVector",
     "Real",
     "RealVector",
     "Simplex",
+    "SumToZero",
     "Support",
     "TriangularFactor",
+    "UnitVector",
     "Vectors",
     "boolean",
+    "correlation_cholesky",
+    "correlation_matrix",
+    "covariance_cholesky",
+    "covariance_matrix",
     "integer_interval",
     "integers",
     "interval",
@@ -44,14 +55,19 @@ __all__ = [
     "nonnegative",
     "nonnegative_integers",
     "open_unit_interval",
+    "ordered",
     "positive",
     "positive_definite",
     "positive_or_infinite",
+    "positive_ordered",
     "positive_unit_interval",
+    "positive_vector",
     "real",
     "real_vector",
     "simplex",
+    "sum_to_zero",
     "unit_interval",
+    "unit_vector",
 ]
 
 
@@ -147,6 +163,50 @@ class Vectors(Support):
 
 
 @dataclass(frozen=True, repr=False)
+class PositiveVectors(Support):
+    """Vectors (last axis) of positive, finite numbers."""
+
+    event_ndim: ClassVar[int] = 1
+
+    def contains(self, x: Array) -> Array:
+        return np.all((x > 0) & (x < math.inf), axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
+class Ordered(Support):
+    """Vectors (last axis) of finite numbers that rise strictly, from above `lower`."""
+
+    event_ndim: ClassVar[int] = 1
+
+    def contains(self, x: Array) -> Array:
+        finite = np.all(abs(x) < math.inf, axis=-1)
+        return finite & np.all(x[..., 1:] > x[..., :-1], axis=-1) & np.all(x > self.lower, axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
+class UnitVector(Support):
+    """Vectors (last axis) of length one."""
+
+    event_ndim: ClassVar[int] = 1
+    tolerance: ClassVar[float] = 1e-5
+
+    def contains(self, x: Array) -> Array:
+        return abs(np.sum(x * x, axis=-1) - 1) <= self.tolerance
+
+
+@dataclass(frozen=True, repr=False)
+class SumToZero(Support):
+    """Vectors (last axis) of finite numbers whose sum is zero, up to the rounding of its terms."""
+
+    event_ndim: ClassVar[int] = 1
+    tolerance: ClassVar[float] = 1e-5
+
+    def contains(self, x: Array) -> Array:
+        finite = np.all(abs(x) < math.inf, axis=-1)
+        return finite & (abs(np.sum(x, axis=-1)) <= self.tolerance * (1 + np.sum(abs(x), axis=-1)))
+
+
+@dataclass(frozen=True, repr=False)
 class Cholesky(Support):
     """Lower triangular matrices (last two axes) with positive diagonal."""
 
@@ -160,6 +220,17 @@ class Cholesky(Support):
 
 
 @dataclass(frozen=True, repr=False)
+class CorrelationCholesky(Cholesky):
+    """Lower triangular matrices (last two axes) with positive diagonal and rows of length one."""
+
+    tolerance: ClassVar[float] = 1e-5
+
+    def contains(self, x: Array) -> Array:
+        rows = np.all(abs(np.sum(x * x, axis=-1) - 1) <= self.tolerance, axis=-1)
+        return super().contains(x) & rows
+
+
+@dataclass(frozen=True, repr=False)
 class PositiveDefinite(Support):
     """Symmetric matrices (last two axes) with positive eigenvalues."""
 
@@ -170,6 +241,18 @@ class PositiveDefinite(Support):
         slack = 1e-8 * np.max(abs(x), axis=(-2, -1), keepdims=True)
         symmetric = np.all(abs(x - np.swapaxes(x, -1, -2)) <= slack, axis=(-2, -1))
         return symmetric & np.all(np.linalg.eigvalsh(x) > 0, axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
+class CorrelationMatrix(PositiveDefinite):
+    """Symmetric matrices (last two axes) with positive eigenvalues and ones on the diagonal."""
+
+    tolerance: ClassVar[float] = 1e-5
+
+    def contains(self, x: Array) -> Array:
+        index = np.arange(x.shape[-1])
+        ones = np.all(abs(x[..., index, index] - 1) <= self.tolerance, axis=-1)
+        return super().contains(x) & ones
 
 
 def _is_infinite(bound: Any) -> bool:
@@ -198,8 +281,19 @@ nonnegative_integers = Integers("nonnegative_integers", "a nonnegative integer",
 boolean = Boolean("boolean", "0 or 1", 0.0, 1.0)
 simplex = Simplex("simplex", "nonnegative numbers that sum to one", 0.0, 1.0)
 real_vector = Vectors("real_vector", "finite")
+positive_vector = PositiveVectors("positive_vector", "positive", 0.0)
 positive_definite = PositiveDefinite("positive_definite", "symmetric and positive definite")
+covariance_matrix = PositiveDefinite("covariance_matrix", "symmetric and positive definite")
+correlation_matrix = CorrelationMatrix("correlation_matrix", "symmetric and positive definite with a diagonal of ones")
 lower_cholesky = Cholesky("lower_cholesky", "lower triangular with positive diagonal")
+covariance_cholesky = Cholesky("covariance_cholesky", "lower triangular with positive diagonal")
+correlation_cholesky = CorrelationCholesky(
+    "correlation_cholesky", "lower triangular with positive diagonal and rows of length one"
+)
+ordered = Ordered("ordered", "finite numbers that rise strictly")
+positive_ordered = Ordered("positive_ordered", "positive numbers that rise strictly", 0.0)
+unit_vector = UnitVector("unit_vector", "a vector of length one")
+sum_to_zero = SumToZero("sum_to_zero", "finite numbers that sum to zero")
 
 # Declarations: `scale: Positive` says the type and the domain of a parameter in one word.
 Real = Annotated[Any, real]
@@ -212,5 +306,6 @@ PositiveProbability = Annotated[Any, positive_unit_interval]
 NonnegativeInteger = Annotated[Any, nonnegative_integers]
 ProbabilityVector = Annotated[Any, simplex]
 RealVector = Annotated[Any, real_vector]
+PositiveVector = Annotated[Any, positive_vector]
 CovarianceMatrix = Annotated[Any, positive_definite]
 TriangularFactor = Annotated[Any, lower_cholesky]

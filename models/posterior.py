@@ -155,6 +155,11 @@ class Posterior:
         self.check_sampleable()
         return compile(value_and_grad(self.logdensity))
 
+    @property
+    def address(self) -> int:
+        """The address of a C function of value and gradient; see `Compiled.address`."""
+        return int(self.compiled.record(np.zeros(self.dim)).address)
+
     def check_sampleable(self) -> None:
         """UnsupportedError if Hamiltonian Monte Carlo cannot move every parameter."""
         for slot in self.layout.slots.values():

@@ -65,7 +65,7 @@ def torch(theta: Any, x: Any, n: Any, y: Any) -> Any:
 
 
 def loop(theta: Any, x: Any, n: Any, y: Any) -> Any:
-    """log Γ and ψ in one: both shifted by the product x (x + 1) … (x + 7) and its derivative, then Stirling's series."""
+    """log Γ and ψ in one: shifted by x (x + 1) … (x + 7) and its derivative, then Stirling's series."""
 
     def both(x: float) -> Any:
         product, sum_ = 1.0, 0.0

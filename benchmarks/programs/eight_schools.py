@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from probdiff.benchmarks.harness import Contender
 from probdiff.benchmarks.programs.contenders import Problem, program
 
 EFFECT = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
@@ -79,6 +81,70 @@ def reference(theta: Any, y: Any, sigma: Any) -> Any:
     return value, np.concatenate([head, tau * r / sigma - z])
 
 
+CALLS = 1000  # gradients in one timed call: from machine code, as a sampler in C would
+
+
+def called(address: int, theta: Any) -> Callable[[], Any]:
+    """`int f(size_t n, const double *x, double *grad, double *logp, void *data)`, called from machine code."""
+    import ctypes
+
+    import numba
+
+    f = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * 4)(address)
+
+    def repeat(n: int, x: int, gradient: int, value: int) -> int:
+        errors = 0
+        for _ in range(CALLS):
+            errors += f(n, x, gradient, value, 0)
+        return errors
+
+    repeated = numba.njit(repeat)
+    gradient, value = np.empty_like(theta), np.empty(1)
+
+    def call() -> Any:
+        errors = repeated(theta.size, theta.ctypes.data, gradient.ctypes.data, value.ctypes.data)
+        assert errors == 0
+        return value[0], gradient
+
+    return call
+
+
+def through_address(at: Problem) -> Callable[[], Any]:
+    from probdiff import compile, value_and_grad
+
+    function = compile(value_and_grad(lambda theta: density(theta, *at.data)))
+    call = called(function.record(at.theta).address, at.theta)
+    return lambda: (call(), function)[0]  # the address lives as long as the function
+
+
+def numba_through_address(at: Problem) -> Callable[[], Any]:
+    import numba
+    from numba import types
+
+    y, sigma = at.data
+    real = types.CPointer(types.float64)
+
+    def kernel(n: int, x: Any, gradient: Any, logp: Any, data: Any) -> int:
+        mu, tau = x[0], math.exp(x[1])
+        value = x[1] - mu * mu / 50 - math.log1p(tau * tau / 25)
+        by_mu, by_tau = -mu / 25, 0.0
+        for i in range(8):
+            z, inverse = x[i + 2], 1 / sigma[i]
+            r = (y[i] - mu - tau * z) * inverse
+            value -= 0.5 * (r * r + z * z)
+            by_mu += r * inverse
+            by_tau += r * inverse * z
+            gradient[i + 2] = tau * r * inverse - z
+        gradient[0] = by_mu
+        gradient[1] = tau * by_tau + 1 - 2 * tau * tau / (25 + tau * tau)
+        logp[0] = value
+        return 0
+
+    compiled = numba.cfunc(types.int32(types.uintp, real, real, real, types.voidptr), fastmath=True)(kernel)
+    call = called(compiled.address, at.theta)
+    return lambda: (call(), compiled)[0]
+
+
 PARTS = (
     program(
         name="eight_schools",
@@ -93,5 +159,9 @@ PARTS = (
         tensor=tensor,
         torch=torch,
         loop=loop,
+        more=(
+            Contender("probdiff, C address", through_address, package="numba", inner=CALLS),
+            Contender("Numba, C address", numba_through_address, package="numba", inner=CALLS),
+        ),
     ),
 )

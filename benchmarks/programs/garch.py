@@ -19,7 +19,9 @@ def problem(n: int) -> Problem:
     for t in range(n):
         y[t] = 0.1 + math.sqrt(variance) * rng.normal()
         variance = 0.1 + 0.12 * (y[t] - 0.1) ** 2 + 0.8 * variance
-    return Problem(np.array([0.05, math.log(0.12), math.log(0.15 / 0.85), math.log(0.75 / 0.25)]), (y, np.array(np.var(y))))
+    return Problem(
+        np.array([0.05, math.log(0.12), math.log(0.15 / 0.85), math.log(0.75 / 0.25)]), (y, np.array(np.var(y)))
+    )
 
 
 def density(theta: Any, y: Any, start: Any) -> Any:

@@ -1,7 +1,8 @@
 """Program 7: the forward algorithm of a hidden Markov model, 4 states with normal emissions, 1000 steps, by scan.
 
-Parameters: the logits of the transition matrix, means, log scales; the first state is uniform. Everyone codes the scaled
-recursion (a normalised filter and one logarithm a step), emissions shifted by their largest so that it cannot underflow.
+Parameters: the logits of the transition matrix, means, log scales; the first state is uniform. Everyone codes the
+scaled recursion (a normalised filter and one logarithm a step), emissions shifted by their largest, which cannot
+underflow.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Distributions of vectors."""
 
+from probdiff.distributions.multivariate.dirichlet import Dirichlet
 from probdiff.distributions.multivariate.mv_normal import MvNormal
 
-__all__ = ["MvNormal"]
+__all__ = ["Dirichlet", "MvNormal"]

@@ -39,7 +39,7 @@ def check_gradient(
         return [np.asarray(out[j], float) for j in moving]
 
     for _ in range(directions):
-        w = [rng.standard_normal(shape_of(o)) if j in moving else None for j, o in enumerate(outputs)]
+        w: list[Any] = [rng.standard_normal(shape_of(o)) if j in moving else None for j, o in enumerate(outputs)]
         y_bar = w[0] if len(w) == 1 else unflatten(out_spec, w)
         bars = _leaves_of(back(y_bar), spec)
         for group in [floats, *([k] for k in floats)]:

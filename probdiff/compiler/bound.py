@@ -14,7 +14,6 @@ from probdiff.tree import Tree, flatten
 
 if TYPE_CHECKING:
     from probdiff.compiler.compiled import Compiled, Entry
-    from probdiff.compiler.native.address import Density
 
 
 class Bound:
@@ -28,7 +27,7 @@ class Bound:
         self.compiled = compiled
         self.data = data
         self._entry: Entry | None = None
-        self._density: Density | None = None
+        self._address: int | None = None
         _check(compiled, data, like)
         self._like = like
 
@@ -40,15 +39,12 @@ class Bound:
     def record(self, *args: Tree) -> Bound:
         """Compile for arguments like these and the data, without running; this object."""
         self._entry = self.compiled.record(*args, *self.data)._last
-        self._density = None
+        self._address = None
         return self
 
     @property
     def address(self) -> int:
-        """The address of the C function of the log-density given the data; see `Compiled.address`.
-
-        It is valid as long as this object lives.
-        """
+        """The address of the C function of the log-density given the data; see `Compiled.address`."""
         entry = self._entry
         if entry is None or not unchanged(entry.meaning):
             like = entry or self._like
@@ -57,9 +53,9 @@ class Bound:
             self.record(np.zeros(like.capture.program.inputs[0].shape))
             entry = self._entry
         assert entry is not None
-        if self._density is None:
-            self._density = self.compiled.density(entry, flatten(self.data)[0])
-        return self._density.address
+        if self._address is None:
+            self._address = self.compiled.density(entry, flatten(self.data)[0])
+        return self._address
 
     def with_data(self, *data: Tree) -> Bound:
         """The same function with other data of the same ranks."""

@@ -23,7 +23,6 @@ from probdiff.tree import Tree, flatten
 
 if TYPE_CHECKING:
     from probdiff.compiler.explain import Explanation
-    from probdiff.compiler.native.address import Density
 
 BACKENDS = ("native", "numpy")
 KEPT = 64  # recordings of one function; the one used longest ago goes first
@@ -44,7 +43,7 @@ class Entry:
         self.bare = len(children) if self.plain and all(c.is_leaf() for c in children) else -1  # arguments are leaves
         self.leaf = recorded.out_spec.is_leaf() and not recorded.statics
         self.run = run
-        self.density: Any = None  # its C function, once asked for
+        self.density: int | None = None  # address of its C function, once asked for
         self.seconds = (0.0, 0.0)  # of recording, and of all that followed
 
     def rebuild(self, results: list[Any]) -> Tree:
@@ -122,12 +121,12 @@ class Compiled:
 
         It is that of the last recording (a call, or `record`) of `compile(value_and_grad(f))`, f a function of one
         float64 vector; more arguments are bound by `with_data`. It returns 0, or another number if n is wrong or an
-        index is out of range. It is valid as long as this object lives and what f closes over keeps its meaning.
+        index is out of range. It is valid until the process ends; the arrays that it reads are kept.
         """
         entry = self._recorded("address")
         if entry.density is None:
             entry.density = self.density(entry, [])
-        return entry.density.address
+        return entry.density
 
     def with_data(self, *data: Tree) -> Bound:
         """The function of the remaining arguments, the last ones being `data`; see `Bound`."""
@@ -141,8 +140,8 @@ class Compiled:
             self.record(*args)
         return Explanation(self._recorded("explain"), self, args)
 
-    def density(self, entry: Entry, data: list[Any]) -> Density:
-        """The C function of a recording whose inputs after the first are the leaves `data`."""
+    def density(self, entry: Entry, data: list[Any]) -> int:
+        """The address of the C function of a recording whose inputs after the first are the leaves `data`."""
         if self.backend != "native":
             raise UnsupportedError(f"compiled.address needs backend='native', got {self.backend!r}.")
         if not entry.plain:

@@ -142,7 +142,8 @@ def _moved(a: Any, full: tuple[int, ...], op: Any, params: dict[str, Any], depth
                 return None
             params = {"index": tuple(index)}
     if not isinstance(a, Tracer):
-        return op.evaluate(a, **params)
+        piece = op.evaluate(a, **params)
+        return piece if np.may_share_memory(piece, a) else None  # a copy would not see a change of the elements
     return viewed(a, op, params, depth + 1)
 
 
@@ -240,6 +241,13 @@ class Routine(NamedTuple):
     stage: int
 
 
+class Nested(NamedTuple):
+    """A loop or branch whose bodies compute with arrays."""
+
+    node: Node
+    stage: int
+
+
 class Opaque(NamedTuple):
     """An operation that NumPy evaluates."""
 
@@ -257,6 +265,7 @@ class Plan:
         self.kind: dict[Node, str] = {}
         self.stored: dict[Node, None] = {}
         self.order: list[Node] = []
+        self.bodies: dict[Node, dict[str, Plan]] = {}  # of nested operations
         self.members: dict[Node, list[Node]] = {}  # results of scans and of opaque control operations
         self._classify()
         self._schedule()
@@ -294,6 +303,9 @@ class Plan:
                 self.views[node] = found
             if kind == "opaque" and fits(node, self.view):
                 kind = "routine"
+            if kind == "opaque" and isinstance(node.op, Control) and (plans := body_plans(node)) is not None:
+                kind = "nested"
+                self.bodies[node] = plans
             self.kind[node] = kind
             self.order.append(node)
 
@@ -367,7 +379,7 @@ class Plan:
 
     def _collect(self) -> None:
         nests: dict[Any, list[Nest]] = {}
-        opaque: list[Opaque | Sequence | Routine] = []
+        opaque: list[Opaque | Sequence | Routine | Nested] = []
         home: dict[Node, Nest] = {}
         user: dict[Any, Nest] = {}  # the nest in which a node (or the argument k of a join) is used up
 
@@ -400,6 +412,8 @@ class Plan:
                 self.members.setdefault(node.args[0], []).append(node)
             elif kind == "sequence":
                 opaque.append(Sequence(node, stage))
+            elif kind == "nested":
+                opaque.append(Nested(node, stage))
             elif kind == "routine":
                 opaque.append(Routine(node, stage))
                 self.stored[node] = None
@@ -415,7 +429,7 @@ class Plan:
                 if a in self.views:
                     self._store(self.views[a].base)
                 elif a in home:
-                    if kind in ("view", "opaque", "sequence", "routine") or (kind == "gather" and k == 0):
+                    if kind in ("view", "opaque", "sequence", "routine", "nested") or (kind == "gather" and k == 0):
                         self._store(a)
                     elif home[a] is not user.get((node, k) if kind == "join" else node):
                         self._store(a)
@@ -432,6 +446,35 @@ class Plan:
     def _store(self, a: Any) -> None:
         if isinstance(a, Node) and a.op is not None:
             self.stored[a] = None
+
+
+def body_plans(node: Node) -> dict[str, Plan] | None:
+    """Plans of the bodies of a control operation; None if NumPy has to evaluate a part of one."""
+    if node.op.batch(node.args, node.params) != ():  # type: ignore[union-attr]
+        return None
+    plans = {}
+    for name, body in node.params.items():
+        if isinstance(body, Program):
+            plan = plans[name] = Plan(with_own_outputs(rewrite(body), constants_too=True))
+            if any(isinstance(step, Opaque) for step in plan.steps) or plan.program.constants():
+                return None
+    return plans
+
+
+def with_own_outputs(program: Program, constants_too: bool = False) -> Program:
+    """Every output a computed node of its own, so that each has a buffer that something writes."""
+    seen: set[Node] = set()
+    outputs = []
+    for o in program.outputs:
+        if isinstance(o, Node):
+            name = o.op.name if o.op else ""
+            if o.op is None or name in ("reshape", "transpose", "getitem") or o in seen:
+                o = Node(COPY, (o,), {}, o.shape, o.dtype)
+            seen.add(o)
+        elif constants_too:
+            o = Node(COPY, (np.asarray(o)[()] if not np.ndim(o) else o,), {}, shape_of(o), dtype_of(o))
+        outputs.append(o)
+    return Program(program.inputs, outputs)
 
 
 def kind_of(node: Node) -> str:

@@ -188,7 +188,7 @@ class Region:
         rows: dict[Node, int] = {}
         for w in self.walks:
             rows |= w.row_results(self.rows)
-        if any(s in written for s in walk.scalars) or walk.results() & written:
+        if any(walk.plan.source(s) in written for s in walk.scalars) or walk.results() & written:
             return False
         for key, a in walk.accesses.items():
             if key[0] in ("read", "index", "gather") and _id(a.base) in written:

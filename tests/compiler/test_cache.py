@@ -73,7 +73,7 @@ def only_file(place: Path) -> Path:
 PROGRAM = """
 import numpy as np, scipy.special
 from probdiff import compile, value_and_grad
-f = compile(value_and_grad(lambda x: np.sum(scipy.special.gammaln(x) * scipy.special.iv(0.5, x) + np.hypot(x, 2.0))))
+f = compile(value_and_grad(lambda x: np.sum(scipy.special.gammainc(2.5, x) + np.hypot(x, 2.0))))
 print(repr(f(np.array([0.3, 2.0, 5.5]))), "disk" if f.explain().cached else "made")
 """
 

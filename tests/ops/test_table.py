@@ -221,6 +221,24 @@ def test_native_is_the_interpreter(name: str) -> None:
     assert_same_edges(name, args, native[0], plain[0])
 
 
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradients_at_edges(name: str) -> None:
+    """Where a derivative is infinite, undefined or a limit, machine code gives what NumPy gives."""
+    op, moving = rows[name], smooth(name)
+    grid = edge_arguments(name)
+    usual = np.all([(a == 0) | ~np.isfinite(a) | (np.abs(a) > 1e-300) & (np.abs(a) < 1e300) for a in grid], axis=0)
+    args = tuple(e[usual].astype(a.dtype) for e, a in zip(grid, points(name), strict=True))
+
+    def slopes(*xs: Any) -> Any:
+        return gradient(lambda *ys: np.sum(call(op, xs, moving, ys)), *(xs[i] for i in moving))
+
+    native = compile_program(slopes)(*args)
+    with np.errstate(all="ignore"):
+        plain = slopes(*args)
+    for g, e in zip(native, plain, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-11, atol=0)
+
+
 def edge_arguments(name: str) -> tuple[np.ndarray, ...]:
     """All pairs of edge values for rows of floats, the extremes for rows of integers."""
     inside = points(name)

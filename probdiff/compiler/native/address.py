@@ -10,7 +10,7 @@ must not overlap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,11 @@ STACK = 256 << 10  # bytes of workspace that a call takes from the stack; more c
 WANTED = "compiled.address needs compile(value_and_grad(f)) with f(x, *data) of one float64 vector x"
 
 
-class Density(NamedTuple):
-    """The address of the C function, and the arrays that it reads."""
-
-    address: int
-    arrays: list[np.ndarray]
+_alive: list[Any] = []  # arrays that the functions read: whoever holds an address holds nothing that keeps them
 
 
-def density(run: Any, data: Sequence[np.ndarray]) -> Density:
-    """The C function of a recorded program, the inputs after the first one being `data`."""
+def density(run: Any, data: Sequence[np.ndarray]) -> int:
+    """The address of the C function of a recorded program, the inputs after the first one being `data`."""
     layout = run.layout
     program = layout.program
     _check(layout, len(data))
@@ -50,7 +46,8 @@ def density(run: Any, data: Sequence[np.ndarray]) -> Density:
     (n,) = program.inputs[0].shape
     text = _text(n, layout.workspace, where, layout.code[0] if layout.code else 0, copies)
     (address,) = jit.load(text, ["density"], speed=1, cached=False)
-    return Density(address, arrays)
+    _alive.append(arrays)
+    return address
 
 
 def _check(layout: Any, given: int) -> None:
@@ -122,4 +119,4 @@ call:
 """
 
 
-__all__ = ["Density", "density"]
+__all__ = ["density"]

@@ -37,6 +37,7 @@ from probdiff.ops.index import Slot
 
 PARALLEL = 1_000_000  # operations on elements from which a region runs in blocks
 PARTIALS = 512  # sums that a block keeps for itself, at most
+WORTH = 512  # elements of a loop from which mathematics is inlined even in a long program
 FLAGS = ("reassoc", "nsz", "contract")  # of the additions and products that make a reduction, so that they vectorise
 
 
@@ -52,7 +53,9 @@ def emit_region(segment: Any, region: Region) -> None:
         walk.collapse(0 if single and not region.local else 1)
     if single and not region.local:
         region.rows = region.walks[0].sizes[0] if region.walks[0].sizes else 1
-    inlines, segment.scope.inlines = segment.scope.inlines, sum(len(w.nest.body) for w in region.walks) < FULL // 2
+    long = sum(len(w.nest.body) for w in region.walks) > FULL // 2
+    short = max(math.prod(w.space) for w in region.walks) < WORTH
+    inlines, segment.scope.inlines = segment.scope.inlines, not long and not (short and segment.scope.long)
     Emitter(segment, region).emit()
     segment.scope.inlines = inlines
 
@@ -98,6 +101,8 @@ class Emitter:
         name = f"nest{len(segment.scope.functions)}"
         f = ir.Function(segment.scope.module, ir.FunctionType(ir.VoidType(), types), name)
         f.linkage = "internal"
+        if segment.scope.long:
+            f.attributes.add("noinline")
         segment.scope.functions[name] = f
         for a in f.args[: len(bases) + 1]:
             a.add_attribute("noalias")

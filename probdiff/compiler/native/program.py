@@ -12,13 +12,26 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 
-from probdiff.compiler.fuse import COPY, Nest, Opaque, Plan, Routine, Sequence, c_strides, constant_view, rewrite
+from probdiff.compiler.fuse import (
+    COPY,
+    Nest,
+    Nested,
+    Opaque,
+    Plan,
+    Routine,
+    Sequence,
+    c_strides,
+    constant_view,
+    rewrite,
+    with_own_outputs,
+)
 from probdiff.compiler.inputs import in_native_form
 from probdiff.compiler.region import FULL
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.blas import emit_routine
 from probdiff.compiler.native.call import caller
 from probdiff.compiler.native.nest import emit_nest, emit_region
+from probdiff.compiler.native.nested import Areas, emit_nested, nbytes
 from probdiff.compiler.native.scalar import (
     I8,
     I64,
@@ -45,31 +58,16 @@ _cache: dict[Any, tuple[list[int], Any]] = {}
 
 def native_program(program: Program) -> Run:
     """A function (inputs, out) -> results; `out` are arrays to write into, or None for new ones."""
-    layout = Layout(_normal(rewrite(program)))
+    layout = Layout(Plan(with_own_outputs(rewrite(program))))
     return layout.bind()
-
-
-def _normal(program: Program) -> Program:
-    """Every output a computed node of its own, so that each has a buffer that something writes."""
-    seen: set[Node] = set()
-    outputs = []
-    for o in program.outputs:
-        if isinstance(o, Node):
-            name = o.op.name if o.op else ""
-            view = name in ("reshape", "transpose") or name == "getitem"
-            if o.op is None or view or o in seen:
-                o = Node(COPY, (o,), {}, o.shape, o.dtype)
-            seen.add(o)
-        outputs.append(o)
-    return Program(program.inputs, outputs)
 
 
 class Layout:
     """Which buffer every array of a planned program lives in, and the code that fills them."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.plan = Plan(program)
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.program = program = plan.program
         self.constants = program.constants()
         self.outputs = [o for o in program.outputs if isinstance(o, Node)]
         self.slot: dict[Any, int] = {}  # argument number of a buffer
@@ -81,13 +79,21 @@ class Layout:
                 n += 1
         self.segments = self._segments()
         split = len(self.segments) > 1
-        size = 0
+        self.workspace = 0
         for node in self._work(split):
             if node not in self.slot:
-                self.offset[node] = size
-                size += -(-max(node.size, 1) * node.dtype.itemsize // 64) * 64
-        self.workspace = size
+                self.offset[node] = self._reserve(nbytes(node.shape, node.dtype))
         self.work_slot = n
+        self.areas = {
+            node: Areas(node, {name: Layout(p) for name, p in plans.items()}, self._reserve)
+            for node, plans in plan.bodies.items()
+        }
+
+    def _reserve(self, size: int) -> int:
+        """Room in the workspace; its offset."""
+        at = self.workspace
+        self.workspace += -(-size // 64) * 64
+        return at
 
     def _segments(self) -> list[list[Nest] | Opaque]:
         out: list[Any] = [[]]
@@ -110,6 +116,7 @@ class Layout:
         """LLVM text: a function `part<k>(buffers)` for each native segment."""
         module = ir.Module()
         scope = Scope(module)
+        scope.long = len(self.program.nodes) > 2 * FULL
         for k, segment in enumerate(self.segments):
             if not isinstance(segment, Opaque):
                 Segment(self, scope, f"part{k}", segment).emit()
@@ -282,6 +289,7 @@ class Segment:
         self.b = ir.IRBuilder(self.first)
         self.values: dict[Node, Any] = {}
         self.bases: dict[int, Any] = {}
+        self.depth = 0  # of nested bodies
 
     def emit(self) -> None:
         b = self.b
@@ -290,22 +298,36 @@ class Segment:
         inputs = [*range(self.layout.work_slot + 1)]
         for k in inputs:
             self.bases[k] = b.load(b.gep(self.function.args[0], [I64(k)], source_etype=PTR), typ=PTR)
-        for nest in self.nests:
+        self._steps(self.nests)
+        b.ret(b.load(self.error))
+        ir.IRBuilder(self.frame).branch(self.first)
+
+    def _steps(self, steps: list[Any]) -> None:
+        for nest in steps:
             if isinstance(nest, Sequence):
                 self._sequence(nest.node)
+            elif isinstance(nest, Nested):
+                emit_nested(self, nest.node)
             elif isinstance(nest, Routine):
                 emit_routine(self, nest.node)
             elif isinstance(nest, Region):
                 emit_region(self, nest)
             elif nest.space == ():
-                if len(nest.body) < FULL // 2:
+                if len(nest.body) < FULL // 2 or self.depth:
                     self._scalars(nest)
                 else:
                     self._apart(nest)
             else:
                 emit_nest(self, nest)
-        b.ret(b.load(self.error))
-        ir.IRBuilder(self.frame).branch(self.first)
+
+    def inside(self, layout: Layout, bases: dict[int, Any]) -> None:
+        """Run the steps of a body here, with its buffers at `bases`."""
+        outer = self.layout, self.values, self.bases
+        self.layout, self.values, self.bases = layout, {}, bases
+        self.depth += 1
+        self._steps([step for part in layout.segments if not isinstance(part, Opaque) for step in part])
+        self.layout, self.values, self.bases = outer
+        self.depth -= 1
 
     def address(self, a: Any) -> Any:
         """Pointer to the first element of the array behind a node or constant."""

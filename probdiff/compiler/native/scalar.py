@@ -89,6 +89,7 @@ class Scope:
         self.module = module
         self.functions: dict[Any, Any] = {}
         self.inlines = True  # whether decompositions are inlined where they are called
+        self.long = False  # a program in which inlining everything would cost seconds
 
     def intrinsic(self, b: Any, name: str, args: list[Any]) -> Any:
         """Call llvm.<name> for the type of the first argument."""
