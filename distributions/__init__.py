@@ -52,6 +52,7 @@ from probdiff.distributions.univariate.discrete import (
 )
 from probdiff.distributions.wrappers import IID
 from probdiff.distributions.wrappers.noncentered import Noncentered, noncentered
+from probdiff.distributions.wrappers.transported import Transported, transport
 from probdiff.distributions.wrappers.truncated import Truncated, truncated
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from probdiff.distributions.parameters import Alternative, domains, parameter
+from probdiff.distributions.parameters import Alternative, domains, is_unchecked, parameter
 from probdiff.distributions.quantiles import continuous_quantile, discrete_quantile
 from probdiff.distributions.support import Support
 from probdiff.errors import ParameterError, UnsupportedError
@@ -118,7 +118,7 @@ class Distribution:
     def _check_relation(self, check: bool) -> None:
         """Refuse concrete parameters that are each valid, but not together."""
         fields = [value for value in self.__dict__.values() if value is not None]
-        if check and not any(is_lifted(value) for value in fields) and not np.all(self.related()):
+        if check and not any(is_lifted(value) for value in fields) and not np.all(self.related()) and not is_unchecked():
             shown = ", ".join(f"{name}={_shown(value)}" for name, value in self.parameters().items())
             raise ParameterError(f"{type(self).__name__} needs {self.relation}, got {shown}")
 
@@ -134,9 +134,10 @@ class Distribution:
         """Whether the traced parameters are valid (the concrete ones have been checked); True if none is traced."""
         ok: Any = True
         traced = False
+        every = is_unchecked()
         for name, domain in self.domains.items():
             value = self.__dict__[name]
-            if domain is not None and is_lifted(value):
+            if domain is not None and value is not None and (every or is_lifted(value)):
                 traced = True
                 ok = domain.contains(value) & ok
         return self.related() & ok if traced and self.relation else ok

@@ -271,11 +271,6 @@ def bijector_for(support: Support) -> Bijector:
         raise UnsupportedError(f"{support.name} is discrete: no smooth map leads from the reals onto it.")
     if support.name in NAMED:
         return NAMED[support.name]
-    if support.event_ndim == 2:
-        from probdiff.distributions.matrix_bijectors import MATRICES
-
-        if support.name in MATRICES:
-            return MATRICES[support.name]
     if isinstance(support, RealInterval):
         bounded_below, bounded_above = is_bound(support.lower), is_bound(support.upper)
         if bounded_below and bounded_above:
@@ -283,10 +278,12 @@ def bijector_for(support: Support) -> Bijector:
         if bounded_below:
             return AboveLower(support.lower)
         return BelowUpper(support.upper) if bounded_above else Identity()
-    raise UnsupportedError(
-        f"There is no bijector for the support {support.name}. "
-        "Wrap a prior that has one, or declare the support as a set that probdiff.distributions.support knows."
-    )
+    from probdiff.distributions.matrix_bijectors import MATRICES
+
+    if support.name in MATRICES:
+        return MATRICES[support.name]
+    known = ", ".join([*NAMED, *MATRICES, "interval"])
+    raise UnsupportedError(f"There is no bijector for the support {support.name}; there is one for {known}.")
 
 
 def is_bound(bound: Array) -> bool:

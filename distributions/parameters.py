@@ -6,8 +6,10 @@ the value of that field. Traced values pass untouched: whether they are valid is
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -16,7 +18,27 @@ from probdiff.distributions.support import Support
 from probdiff.errors import ParameterError
 from probdiff.ops.dispatch import is_lifted
 
-__all__ = ["Alternative", "alternative", "domains", "parameter"]
+__all__ = ["Alternative", "alternative", "domains", "is_unchecked", "parameter", "unchecked"]
+
+_unchecked: ContextVar[bool] = ContextVar("unchecked", default=False)
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """Distributions made and evaluated within have a log-density of -inf where their parameters are invalid.
+
+    A density that is evaluated far out meets scales that overflowed or vanished: no mistake of the caller's.
+    """
+    before = _unchecked.set(True)
+    try:
+        yield
+    finally:
+        _unchecked.reset(before)
+
+
+def is_unchecked() -> bool:
+    """Whether invalid parameters are to be a density of zero rather than an error."""
+    return _unchecked.get()
 
 
 def domains(annotated: Any) -> dict[str, Support | None]:
@@ -61,7 +83,7 @@ def parameter(owner: str, name: str, value: Any, domain: Support | None, check: 
         return value
     if type(value) is not float or domain.discrete:
         value = _numeric(owner, name, value, domain)
-    if check and not domain.accepts(value):
+    if check and not domain.accepts(value) and not _unchecked.get():
         raise ParameterError(_refusal(owner, name, value, domain))
     return value
 

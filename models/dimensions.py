@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from probdiff.distributions.base import Distribution
+from probdiff.distributions.univariate.continuous.flat import Flat
 from probdiff.distributions.wrappers.iid import IID
-from probdiff.distributions.wrappers.noncentered import Noncentered
+from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.errors import ParameterError
 from probdiff.tree import Array
 
@@ -72,9 +74,15 @@ def with_axes(distribution: Distribution, count: int) -> Distribution:
     """`distribution` with `count` axes of length one at the end of its batch."""
     if distribution.batch_shape == ():
         return distribution
-    if isinstance(distribution, Noncentered):
-        return Noncentered(with_axes(distribution.base, count))
     copy = object.__new__(type(distribution))
+    if isinstance(distribution, Wrapped):
+        copy.__dict__["base"] = with_axes(distribution.base, count)
+        return copy
+    if isinstance(distribution, Flat):
+        bounds = distribution.support
+        lower, upper = (insert_axes(bound, count, 0) for bound in (bounds.lower, bounds.upper))
+        copy.__dict__.update(support=replace(bounds, lower=lower, upper=upper), size=distribution.size)
+        return copy
     for name, value in vars(distribution).items():
         domain = distribution.domains.get(name)
         copy.__dict__[name] = value if domain is None else insert_axes(value, count, domain.event_ndim)
@@ -89,4 +97,4 @@ def insert_axes(value: Array, count: int, event_ndim: int) -> Array:
 
 def family(distribution: Distribution) -> str:
     """The name of the family, whatever is wrapped around it."""
-    return family(distribution.base) if isinstance(distribution, (IID, Noncentered)) else type(distribution).__name__
+    return family(distribution.base) if isinstance(distribution, (IID, Wrapped)) else type(distribution).__name__

@@ -53,7 +53,8 @@ class Slot:
         whole = self.unconstrained_shape == self.shape
         axes = [
             labels(coords.get(dim or "") if whole else None, length)
-            for dim, length in zip(self.dims, self.unconstrained_shape, strict=True)
+            # A matrix has fewer axes of coordinates than of entries.
+            for dim, length in zip(self.dims, self.unconstrained_shape, strict=False)
         ]
         return [f"{self.name}[{','.join(index)}]" for index in itertools.product(*axes)]
 

@@ -1,6 +1,7 @@
 """Transports: from unconstrained coordinates to the value of a random variable, and the log-density on the way.
 
-The transport is the bijector of the support, or for a non-centred distribution its standardised variable.
+The transport is the bijector of the support, or what a wrapper puts in its place: for a non-centred distribution its
+standardised variable, for `transport(…)` the standard normal variable of its quantiles.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 from probdiff.distributions.base import Distribution
 from probdiff.distributions.bijectors import Bijector, Identity, bijector_for
 from probdiff.distributions.univariate.continuous.flat import Flat
-from probdiff.distributions.wrappers.noncentered import Noncentered
+from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.models.dimensions import elements
 from probdiff.tree import Array
 
@@ -18,7 +19,7 @@ from probdiff.tree import Array
 def bijector_of(distribution: Distribution) -> Bijector:
     """The map from unconstrained coordinates to values; its bounds may depend on values that are being traced."""
     element = elements(distribution)
-    return element.bijector() if isinstance(element, Noncentered) else bijector_for(element.support)
+    return element.bijector() if isinstance(element, Wrapped) else bijector_for(element.support)
 
 
 def transport(distribution: Distribution, u: Array) -> tuple[Array, Array]:
@@ -26,7 +27,7 @@ def transport(distribution: Distribution, u: Array) -> tuple[Array, Array]:
     element = elements(distribution)
     bijector = bijector_of(element)
     x = bijector.forward(u)
-    if isinstance(element, Noncentered):
+    if isinstance(element, Wrapped):
         # p(x) |dx/dz| is the standard density of z: the scale cancels, so it is never computed.
         return x, add_up(element.standard().logpdf(u))
     logp = add_up(element.logpdf(x))

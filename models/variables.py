@@ -1,4 +1,4 @@
-"""The variables of a joint distribution, and the order in which they can be evaluated.
+"""The variables of a joint distribution, factors among them, and the order in which they can be evaluated.
 
 A function of other variables names them as its arguments; that is the whole language of dependencies.
 """
@@ -10,6 +10,27 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from probdiff.errors import ParameterError
+
+
+class Factor:
+    """A term of a joint log-density that belongs to no variable; it has a name and needs, but no value."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __repr__(self) -> str:
+        return f"factor({getattr(self.function, '__name__', repr(self.function))})"
+
+
+def factor(function: Callable[..., Any]) -> Factor:
+    """A term for a Joint's log-density: a function of variables, named by its arguments, that returns a log-weight.
+
+    An array of terms is summed. `Joint(a=…, b=…, near=factor(lambda a, b: -0.5 * (a - b) ** 2))`
+    """
+    if not callable(function):
+        raise ParameterError(f"factor takes a function of variables, got {function!r}.")
+    return Factor(function)
+
 
 NAMED_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -43,10 +64,11 @@ def dependencies(variables: Mapping[str, Any], owner: str) -> dict[str, tuple[st
     way round it.
     """
     names = tuple(variables)
-    needs = {
-        name: arguments(variable, names, f"{owner}.{name}") if is_function(variable) else ()
-        for name, variable in variables.items()
-    }
+    values = tuple(name for name in names if not isinstance(variables[name], Factor))
+    needs: dict[str, tuple[str, ...]] = {}
+    for name, variable in variables.items():
+        function = variable.function if isinstance(variable, Factor) else variable
+        needs[name] = arguments(function, values, f"{owner}.{name}") if is_function(function) else ()
     ordered: dict[str, tuple[str, ...]] = {}
     while len(ordered) < len(needs):
         ready = next((n for n in needs if n not in ordered and all(m in ordered for m in needs[n])), None)

@@ -18,6 +18,7 @@ from probdiff.benchmarks.harness import Contender
 Call = Callable[[], Any]
 Density = Callable[..., Any]
 OURS, JAX, PYTENSOR, PYTORCH = "probdiff", "JAX jit", "PyTensor", "PyTorch"
+OUR_IMPORTS = ("scipy.special", "probdiff.compiler.native.program", "probdiff.special", "probdiff.linalg")
 PEERS = (JAX, PYTENSOR, PYTORCH)
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LIMITS = ("Numba by hand", "NumPy by hand")
@@ -123,7 +124,7 @@ def program(
     loop       value and gradient by hand as a loop for Numba; with `finish`, sums, from which that makes the result
     """
     contenders = [
-        Contender(OURS, functools.partial(ours, probdiff), ours=True, imports=("probdiff.compiler.native.program",)),
+        Contender(OURS, functools.partial(ours, probdiff), ours=True, imports=OUR_IMPORTS),
         Contender(JAX, functools.partial(jax, jax_numpy), package="jax", imports=("jax.numpy", "jax.scipy.special")),
         Contender(
             PYTENSOR,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from probdiff.distributions.base import Distribution
 from probdiff.distributions.bijectors import Affine
 from probdiff.distributions.wrappers.iid import IID
+from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.errors import UnsupportedError
-from probdiff.tree import Array, register
+from probdiff.tree import register
+
+__all__ = ["Noncentered", "noncentered"]
 
 
-class Noncentered(Distribution, abstract=True):
+class Noncentered(Wrapped, abstract=True):
     """The distribution of x = loc + scale z, with z standard: the same distribution as `base`, moved through by z.
 
     base   a distribution of real numbers with the fields loc and scale
@@ -24,7 +25,7 @@ class Noncentered(Distribution, abstract=True):
     Papaspiliopoulos, Roberts & Sköld (2007), A general framework for the parametrization of hierarchical models.
     """
 
-    base: Distribution
+    call = "noncentered"
 
     def __init__(self, base: Distribution) -> None:
         if not {"loc", "scale"} <= set(base.domains):
@@ -34,18 +35,6 @@ class Noncentered(Distribution, abstract=True):
             )
         self.__dict__["base"] = base
 
-    @property
-    def support(self) -> Any:
-        return self.base.support
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.base.batch_shape
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return self.base.event_shape
-
     def standard(self) -> Distribution:
         """The distribution of z: `base` with location 0 and scale 1."""
         base: Any = self.base
@@ -54,60 +43,8 @@ class Noncentered(Distribution, abstract=True):
         return standard  # type: ignore[no-any-return]
 
     def bijector(self) -> Affine:
-        """The map from z to x."""
         base: Any = self.base
         return Affine(base.loc, base.scale)
-
-    def __repr__(self) -> str:
-        return f"noncentered({self.base!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return self.base == other.base if isinstance(other, Noncentered) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((Noncentered, self.base))
-
-    def logpdf(self, x: Array) -> Array:
-        return self.base.logpdf(x)
-
-    def cdf(self, x: Array) -> Array:
-        return self.base.cdf(x)
-
-    def ccdf(self, x: Array) -> Array:
-        return self.base.ccdf(x)
-
-    def logcdf(self, x: Array) -> Array:
-        return self.base.logcdf(x)
-
-    def logccdf(self, x: Array) -> Array:
-        return self.base.logccdf(x)
-
-    def quantile(self, p: Array) -> Array:
-        return self.base.quantile(p)
-
-    def cquantile(self, p: Array) -> Array:
-        return self.base.cquantile(p)
-
-    def mean(self) -> Array:
-        return self.base.mean()
-
-    def var(self) -> Array:
-        return self.base.var()
-
-    def mode(self) -> Array:
-        return self.base.mode()
-
-    def skewness(self) -> Array:
-        return self.base.skewness()
-
-    def kurtosis(self) -> Array:
-        return self.base.kurtosis()
-
-    def entropy(self) -> Array:
-        return self.base.entropy()
-
-    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.base.draw(shape, rng)
 
 
 register(Noncentered, ("base",))

@@ -16,7 +16,7 @@ DESCRIPTION = ("title", "source", "licence", "licence_text")
 
 
 def load(name: str) -> SimpleNamespace:
-    """The columns of a data set as arrays: numbers as floats, labels as strings.
+    """The columns of a data set as arrays: numbers as floats, a null among them as NaN, labels as strings.
 
     `load("eight_schools").y` is an array of eight numbers. An unknown name raises ParameterError, which lists the
     names.
@@ -31,15 +31,23 @@ def describe(name: str) -> dict[str, str]:
     return {key: content[key] for key in DESCRIPTION}
 
 
+def names() -> list[str]:
+    """All data sets."""
+    return sorted(entry.name.removesuffix(".json") for entry in folder().iterdir() if entry.name.endswith(".json"))
+
+
+def folder() -> Any:
+    return resources.files("probdiff.models.zoo").joinpath("data")
+
+
 def document(name: str) -> dict[str, Any]:
-    folder = resources.files("probdiff.models.zoo").joinpath("data")
-    names = sorted(entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json"))
-    if name not in names:
-        raise ParameterError(f"load: there is no data set {name!r}; there are {', '.join(names)}.")
-    content: dict[str, Any] = json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    if name not in names():
+        raise ParameterError(f"load: there is no data set {name!r}; there are {', '.join(names())}.")
+    content: dict[str, Any] = json.loads(folder().joinpath(f"{name}.json").read_text(encoding="utf-8"))
     return content
 
 
 def column(values: Any) -> Any:
     array = np.asarray(values)
-    return array.astype(float) if array.dtype.kind in "iuf" else array
+    # A column with nulls comes as objects.
+    return array.astype(float) if array.dtype.kind in "iufO" else array

@@ -13,7 +13,7 @@ from probdiff.tree import Array
 
 def kidscore_momhsiq() -> Posterior:
     """kid_score ~ Normal(beta[0] + beta[1] mom_hs + beta[2] mom_iq, sigma), beta flat."""
-    data = load("kidscore_momhsiq")
+    data = load("kidiq")
     design = np.stack([np.ones_like(data.mom_iq), data.mom_hs, data.mom_iq], axis=1)
     prior = Joint(beta=Flat().iid("predictor"), sigma=HalfCauchy(2.5))
 

@@ -16,7 +16,7 @@ from probdiff.ad.dual import Dual, full
 from probdiff.ad.reverse import Tape, Variable
 from probdiff.ad.transforms import innermost, pullback, record_many
 from probdiff.compiler.interpret import interpret
-from probdiff.errors import ShapeError, TracedValueError, UnsupportedError
+from probdiff.errors import ParameterError, ShapeError, TracedValueError, UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer, capture
 from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, shapes_of_scan
@@ -36,7 +36,8 @@ def cond(pred: Array, true_fun: Callable[..., Tree], false_fun: Callable[..., Tr
     leaves, spec = flatten(operands)
     true, false = Body(true_fun, spec, leaves), Body(false_fun, spec, leaves)
     if true.out_spec != false.out_spec:
-        raise ShapeError(f"{user_line()}: the branches of cond return {true.out_spec} and {false.out_spec}.")
+        found = f"{structure(true.out_spec)} and {structure(false.out_spec)}"
+        raise ShapeError(f"{user_line()}: the branches of cond return structures {found}.")
     kinds = [np.result_type(a.dtype, b.dtype) for a, b in zip(true.outputs, false.outputs, strict=True)]
     for a, b in zip(true.outputs, false.outputs, strict=True):
         if a.shape != b.shape:
@@ -62,11 +63,14 @@ def while_loop(cond: Callable[[Any], Array], body: Callable[[Any], Any], init: T
     return _carried("while_loop", _while, body, init, cond)
 
 
-def _while(body: Callable[[Any], Any], leaves: list[Any], spec: Any, test: Callable[[Any], Array]) -> list[Any]:
+def _while(body: Callable[[Any], Any], leaves: list[Any], spec: Any, test: Any, name: str) -> list[Any]:
     step = Body(body, spec, [leaves], wrap=True)
     check = Body(test, spec, [leaves], wrap=True)
-    step.same_as(leaves, spec, "while_loop")
-    params = {"cond": check.program, "body": step.program, "carry": len(leaves), "cond_consts": len(check.extra)}
+    step.same_as(leaves, spec, name)
+    kinds = [o.shape for o in check.outputs]
+    if kinds != [()]:
+        raise ShapeError(f"{user_line()}: the condition of while_loop must be one scalar, got shapes {kinds}. Use np.any.")
+    params = {"cond": _typed(check.program, [np.dtype(bool)]), "body": step.program, "carry": len(leaves), "cond_consts": len(check.extra)}
     return list(WHILE.run(*leaves, *check.extra, *step.extra, **params))
 
 
@@ -75,6 +79,9 @@ def fori_loop(lower: int, upper: int, body: Callable[[Array, Any], Any], init: T
 
     With plain integers as bounds it differentiates in both modes, like `scan`; with traced ones it is a `while_loop`.
     """
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if shape_of(bound) != () or dtype_of(bound).kind not in "iu":
+            raise ParameterError(f"{user_line()}: fori_loop.{name} must be an integer, got {bound!r}")
     if is_lifted(lower) or is_lifted(upper):
         return while_loop(lambda c: c[0] < upper, lambda c: (c[0] + 1, body(*c)), (lower, init))[1]
     start = np.int64(lower)
@@ -83,7 +90,8 @@ def fori_loop(lower: int, upper: int, body: Callable[[Array, Any], Any], init: T
         i, inner = carry
         return (i + 1, body(i, inner)), None
 
-    return scan(step, (start, init), None, length=max(int(upper) - int(lower), 0))[0][1]
+    length = max(int(upper) - int(lower), 0)
+    return _carried("fori_loop", _scan, step, (start, init), ([], flatten(None)[1], length, False))[0][1]
 
 
 def scan(
@@ -99,9 +107,14 @@ def scan(
     nothing, reverse mode keeps the carries and runs f again on the way back. With `reverse`, t runs from the end.
     """
     x_leaves, x_spec = flatten(xs)
+    x_leaves = [x if is_lifted(x) else np.asarray(x) for x in x_leaves]
+    if length is not None and (not isinstance(length, int | np.integer) or length < 0):
+        raise ParameterError(f"{user_line()}: scan.length must be a non-negative integer, got {length!r}")
     lengths = {shape_of(x)[0] for x in x_leaves if shape_of(x)}
     if any(not shape_of(x) for x in x_leaves) or len(lengths | ({length} if length is not None else set())) > 1:
-        raise ShapeError(f"{user_line()}: scan needs leading axes of one length, got {[shape_of(x) for x in x_leaves]}")
+        asked = "" if length is None else f" and length={length}"
+        shapes = [shape_of(x) for x in x_leaves]
+        raise ShapeError(f"{user_line()}: scan needs xs with leading axes of one length, got shapes {shapes}{asked}")
     if not lengths and length is None:
         raise ShapeError(f"{user_line()}: scan without xs needs length=")
     n = next(iter(lengths)) if lengths else length
@@ -109,12 +122,12 @@ def scan(
     return carry, unflatten(y_spec, ys) if y_spec is not None else ys
 
 
-def _scan(f: Callable[..., Any], leaves: list[Any], spec: Any, more: Any) -> Any:
+def _scan(f: Callable[..., Any], leaves: list[Any], spec: Any, more: Any, name: str) -> Any:
     x_leaves, x_spec, length, reverse = more
     rows = [_Kind(shape_of(x)[1:], dtype_of(x)) for x in x_leaves]
     body = Body(f, (spec, x_spec), [leaves, rows], wrap=True)
     k = len(leaves)
-    y_spec = body.split(k, spec, "scan")
+    y_spec = body.split(k, spec, name)
     params = {"body": body.program, "carry": k, "xs": len(x_leaves), "length": length, "reverse": reverse}
     out = SCAN.run(*leaves, *x_leaves, *body.extra, **params)
     return list(out[:k]), list(out[k:]), y_spec
@@ -124,26 +137,25 @@ def _carried(name: str, run: Any, f: Any, init: Tree, more: Any) -> Any:
     """Record and run a loop; integers in `init` become floats where the body makes them so; Python where it must be."""
     leaves, spec = flatten(init)
     leaves = [x if is_lifted(x) else np.asarray(x)[()] if np.ndim(x) == 0 else np.asarray(x) for x in leaves]
-    for _ in range(3):
+    while True:  # ends: dtypes only grow
         try:
-            out = run(f, leaves, spec, more)
+            out = run(f, leaves, spec, more, name)
         except _Promote as promotion:
             leaves = [x if d is None else x.astype(d) for x, d in zip(leaves, promotion.dtypes, strict=True)]
             continue
         except TracedValueError:
-            others = more[0] if name == "scan" else []
+            others = more[0] if run is _scan else []
             if any(isinstance(_beneath(x), Tracer) for x in [*leaves, *others]):
                 raise
-            return _in_python(name, f, unflatten(spec, leaves), more)
-        if name == "scan":
+            return _in_python(run, f, unflatten(spec, leaves), more)
+        if run is _scan:
             return unflatten(spec, out[0]), out[1], out[2]
         return unflatten(spec, out)
-    raise AssertionError("a carry changes its dtype at every step")
 
 
-def _in_python(name: str, f: Any, carry: Any, more: Any) -> Any:
+def _in_python(run: Any, f: Any, carry: Any, more: Any) -> Any:
     """A body that branches in Python on values at hand: an ordinary loop."""
-    if name == "while_loop":
+    if run is _while:
         while more(carry):
             carry = f(carry)
         return carry
@@ -204,18 +216,28 @@ class Body:
     def same_as(self, leaves: list[Any], spec: Any, name: str) -> None:
         """The carry must come out as it went in."""
         if self.out_spec != spec:
-            raise ShapeError(f"{user_line()}: the body of {name} takes a carry {spec} and returns {self.out_spec}.")
+            found = structure(self.out_spec)
+            raise ShapeError(f"{user_line()}: the body of {name} takes a carry {structure(spec)} and returns {found}.")
         _check_carry(leaves, self.outputs, name)
 
     def split(self, k: int, spec: Any, name: str) -> Any:
         """The structure of ys in a result (carry, ys)."""
         children = self.out_spec.children()
         if len(children) != 2:
-            raise ShapeError(f"{user_line()}: the body of {name} must return (carry, y), got {self.out_spec}.")
+            found = structure(self.out_spec)
+            raise ShapeError(f"{user_line()}: the body of {name} must return (carry, y), got {found}.")
         if children[0] != spec:
-            raise ShapeError(f"{user_line()}: the body of {name} takes a carry {spec} and returns {children[0]}.")
+            takes, gives = structure(spec), structure(children[0])
+            if name == "fori_loop":  # whose carry has the index beside it
+                takes, gives = (structure(s.children()[1]) for s in (spec, children[0]))
+            raise ShapeError(f"{user_line()}: the body of {name} takes a carry {takes} and returns {gives}.")
         _check_carry(self.program.inputs[:k], self.outputs[:k], name)
         return children[1]
+
+
+def structure(spec: Any) -> str:
+    """The nesting of a tree, a star for each leaf."""
+    return str(spec).removeprefix("PyTreeSpec(").removesuffix(")")
 
 
 def _check_carry(before: Any, after: Any, name: str) -> None:

@@ -111,6 +111,7 @@ def viewed(x: Tracer, op: Any, params: dict[str, Any], depth: int = 0) -> Any:
 
 def _pushed(x: Tracer, op: Any, params: dict[str, Any], depth: int) -> Any:
     inner = x.node
+    assert inner.op is not None
     moved = []
     for a in inner.args:
         if shape_of(a) == ():

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FULL = 300  # operations of a nest, and of one function of machine code: LLVM's time grows faster than their number
 UNROLL = 16  # inner elements of a row up to which they are written out
+SIDE_BY_SIDE = 4  # the same, for rows that lie in memory: more would be gathered one by one
 
 
 class Access:
@@ -55,9 +56,21 @@ class Walk:
         self._arrange()
 
     @property
-    def unrolled(self) -> bool:
-        """Whether the inner dimensions are written out."""
-        return math.prod(self.sizes[1:]) <= UNROLL
+    def matrix(self) -> bool:
+        """Whether the inner dimensions are loops: many elements, or elements that lie side by side in memory.
+
+        Otherwise they are written out, and the vectoriser works across rows.
+        """
+        inner = math.prod(self.sizes[1:])
+        stored = any(
+            key[0] == "read" and a.strides[0] and a.strides[-1] == 1 and not self._is_local(a.base)
+            for key, a in self.accesses.items()
+            if len(a.strides) > 1
+        )
+        return inner > UNROLL or (inner > SIDE_BY_SIDE and stored)
+
+    def _is_local(self, base: Any) -> bool:
+        return isinstance(base, Node) and base.op is not None
 
     def reads(self) -> set[Any]:
         """Bases of the arrays, and the scalars, that the nest needs."""

@@ -229,7 +229,7 @@ def rewritten(op: Control, args: list[Any], params: dict[str, Any]) -> tuple[Any
     flat: list[Any] = []
     for j, a in enumerate(args):
         if j in row_range:
-            columns = np.reshape(a, (shapes[j][0], -1))
+            columns = np.reshape(a, (shapes[j][0], int(np.prod(shapes[j][1:], dtype=int))))
             flat += [columns[:, c] for c in range(shape_of(columns)[1])]
         elif shapes[j] == ():
             flat.append(a)

@@ -63,12 +63,12 @@ class Draw:
     def __init__(self, data: Any) -> None:
         self.data = data
         self.steps: list[Step] = []
-        m, n = self.integer(1, 4), self.integer(1, 5)
+        m, n = self.integer(1, 5), self.integer(1, 7)
         rng = np.random.default_rng(self.integer(0, 10**6))
         index = rng.integers(-n, n, self.integer(1, 4))
         self.inputs = [index, rng.normal(), rng.normal(size=n), rng.normal(size=(m, 1)), rng.normal(size=(m, n))]
         self.values = list(self.inputs)
-        for _ in range(self.integer(2, 8)):
+        for _ in range(self.integer(3, 10)):
             self.step()
 
     def integer(self, low: int, high: int) -> int:
@@ -188,8 +188,8 @@ def broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(m == n or m == 1 or n == 1 for m, n in zip(reversed(a), reversed(b), strict=False))
 
 
-def same(native: Any, plain: Any, rtol: float) -> None:
-    """Equal leaves, relative to the largest element of each."""
+def same(native: Any, plain: Any, rtol: float, least: float = 0.0) -> None:
+    """Equal leaves, relative to the largest element of each (or to `least`, if that is larger)."""
     got, expected = flatten(native)[0], flatten(plain)[0]
     assert len(got) == len(expected)
     for g, e in zip(got, expected, strict=True):
@@ -197,7 +197,7 @@ def same(native: Any, plain: Any, rtol: float) -> None:
         assert np.asarray(g).dtype == np.asarray(e).dtype
         finite = np.asarray(e, float)[np.isfinite(e)]
         scale = float(np.max(np.abs(finite), initial=0.0)) if np.asarray(e).dtype.kind == "f" else 0.0
-        np.testing.assert_allclose(g, e, rtol=rtol, atol=rtol * scale)
+        np.testing.assert_allclose(g, e, rtol=rtol, atol=rtol * max(scale, least))
 
 
 # 200 programs, each compiled with its gradient and a Hessian-vector product; the same ones in every run.
@@ -224,8 +224,9 @@ def test_random_programs(data: Any) -> None:
     plain = probdiff.compile(everything, backend="numpy")(index, *floats)
     same(native[0], f(*f.inputs), 1e-12)
     same(native[0], plain[0], 1e-12)
-    same(native[1], plain[1], 1e-10)  # sums of products of all steps, reassociated
-    same(native[2], plain[2], 1e-9)
+    # sums of products of all steps, reassociated; a slope such as 1 - tanh(x)**2 is exact to the rounding of 1 only
+    same(native[1], plain[1], 1e-10, least=1.0)
+    same(native[2], plain[2], 1e-9, least=1.0)
 
 
 def both(f: Callable[..., Any], *args: Any, rtol: float = 1e-13) -> Any:

@@ -12,12 +12,14 @@ from probdiff.distributions.bijectors import (
     Interval,
     Ordered,
     Positive,
+    PositiveOrdered,
     Simplex,
+    SumToZero,
     bijector_for,
 )
 from probdiff.distributions.support import (
+    Support,
     interval,
-    lower_cholesky,
     nonnegative,
     nonnegative_integers,
     open_unit_interval,
@@ -38,7 +40,7 @@ SCALAR = [
     Interval(np.array([0.0, -1.0, 2.0]), 5.0),
     Affine(1.0, 2.5),
 ]
-VECTOR = [Simplex(), Ordered()]
+VECTOR = [Simplex(), Ordered(), PositiveOrdered(), SumToZero()]
 U = np.array([-1.3, 0.4, 2.1])
 
 
@@ -135,9 +137,11 @@ def test_each_support_has_its_bijector(given, expected):
     [
         (nonnegative_integers, "nonnegative_integers is discrete: no smooth map leads from the reals onto it."),
         (
-            lower_cholesky,
-            "There is no bijector for the support lower_cholesky; there is one for real, real_vector, positive, "
-            "nonnegative, simplex, ordered.",
+            Support("odd_things", "odd"),
+            "There is no bijector for the support odd_things; there is one for real, real_vector, positive, "
+            "nonnegative, simplex, ordered, positive_ordered, unit_vector, sum_to_zero, lower_cholesky, "
+            "covariance_cholesky, correlation_cholesky, positive_definite, covariance_matrix, correlation_matrix, "
+            "interval.",
         ),
     ],
 )

@@ -1,46 +1,121 @@
-"""The zoo against posteriordb: the score identity at reference draws, and the data sets.
+"""The zoo against its references: the score identity at posteriordb's draws, and densities written with SciPy.
 
 At draws from the density exp(f(u)), the score s = f'(u) has mean zero, and E[(u - E u) s] = -1 in each coordinate.
 No sampler is needed to see a wrong density or a wrong gradient.
 """
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from probdiff.distributions import HalfCauchy, Normal, noncentered
 from probdiff.errors import ParameterError
 from probdiff.models import Joint, Posterior
-from probdiff.models.zoo import eight_schools, kidscore_momhsiq, load
+from probdiff.models.zoo import MODELS, kidscore_momhsiq, load
+from probdiff.models.zoo.data_sets import describe, names
 
-REFERENCE = Path(__file__).parent.parent / "reference" / "posteriordb"
-# Two statistics for 14 coordinates: chance puts one outside with probability 2e-4, and the draws are fixed.
+POSTERIORDB = Path(__file__).parent.parent / "reference" / "posteriordb"
+DATA = Path(__file__).parent.parent.parent / "models" / "zoo" / "data"
+# Two statistics for 204 coordinates: chance puts one outside with probability 0.003, and the draws are fixed.
 STANDARD_ERRORS = 4.5
 
 
-def reference_draws(name):
-    content = json.loads((REFERENCE / name / "draws_thin.json").read_text())
-    return content["names"], np.array(content["draws"])
+def same(draws):
+    return draws
 
 
-def schools_points():
-    names, draws = reference_draws("eight_schools-eight_schools_noncentered")
-    assert names == [*(f"theta[{i}]" for i in range(1, 9)), "mu", "tau"]
-    return [{"theta": draw[:8], "mu": draw[8], "tau": draw[9]} for draw in draws]
+def theta(draws):
+    return {name: draws[name] for name in ("theta", "mu", "tau")}
 
 
-def kidscore_points():
-    names, draws = reference_draws("kidiq-kidscore_momhsiq")
-    assert names == ["beta[1]", "beta[2]", "beta[3]", "sigma"]
-    return [{"beta": draw[:3], "sigma": draw[3]} for draw in draws]
+def hidden_states(draws):
+    """Rows of the transition matrix; ordered pairs by their members."""
+    points = {"transition": np.stack([draws["theta1"], draws["theta2"]], axis=1)}
+    if "mu" in draws:
+        return points | {"low": draws["mu"][:, 0], "high": draws["mu"][:, 1]}
+    pairs = {"phi": draws["phi"], "lam": draws["lambda"]}
+    return points | {
+        f"{name}.{end}": pair[:, k] for name, pair in pairs.items() for k, end in enumerate(["low", "high"])
+    }
 
 
-@pytest.mark.parametrize(("model", "points"), [(eight_schools, schools_points), (kidscore_momhsiq, kidscore_points)])
-def test_score_identity_at_reference_draws(model, points):
-    posterior = model()
-    u = np.array([posterior.unconstrain(point) for point in points()])
+def mixture(draws):
+    return {"low": draws["mu"][:, 0], "high": draws["mu"][:, 1], "sigma": draws["sigma"], "theta": draws["theta"]}
+
+
+def diamonds(draws):
+    return {"b": draws["b"], "intercept": draws["Intercept"], "sigma": draws["sigma"]}
+
+
+def populations(draws):
+    return {"theta": draws["theta"], "start": draws["z_init"], "sigma": draws["sigma"]}
+
+
+def standardised_process(draws):
+    """z for the function values f = chol(K) z that posteriordb reports."""
+    x = load("gp_counts").x
+    square = (x[:, None] - x) ** 2
+    rho, alpha = draws["rho"][:, None, None], draws["alpha"][:, None, None]
+    factor = np.linalg.cholesky(alpha**2 * np.exp(-square / (2 * rho**2)) + 1e-10 * np.eye(len(x)))
+    z = np.linalg.solve(factor, draws["f"][:, :, None])[:, :, 0]
+    return {"rho": draws["rho"], "alpha": draws["alpha"], "z": z}
+
+
+# Model: posteriordb's name, number of unconstrained coordinates, and its draws in our variables.
+REFERENCES = {
+    "ar5": ("arK-arK", 7, same),
+    "correlated_regression": ("sblrc-blr", 6, same),
+    "diamonds": ("diamonds-diamonds", 26, diamonds),
+    "earn_height": ("earnings-earn_height", 3, same),
+    "eight_schools": ("eight_schools-eight_schools_noncentered", 10, theta),
+    "eight_schools_centered": ("eight_schools-eight_schools_noncentered", 10, theta),
+    "garch11": ("garch-garch11", 4, same),
+    "gauss_mix": ("low_dim_gauss_mix-low_dim_gauss_mix", 5, mixture),
+    "gp_poisson": ("gp_pois_regr-gp_pois_regr", 13, standardised_process),
+    "hmm_drive": ("bball_drive_event_0-hmm_drive_0", 6, hidden_states),
+    "hmm_example": ("hmm_example-hmm_example", 4, hidden_states),
+    "kidscore_interaction": ("kidiq-kidscore_interaction", 5, same),
+    "kidscore_mom_work": ("kidiq_with_mom_work-kidscore_mom_work", 5, same),
+    "kidscore_momhsiq": ("kidiq-kidscore_momhsiq", 4, same),
+    "kilpisjarvi": ("kilpisjarvi_mod-kilpisjarvi", 3, same),
+    "logearn_interaction": ("earnings-logearn_interaction", 5, same),
+    "logearn_interaction_z": ("earnings-logearn_interaction_z", 5, same),
+    "logearn_logheight_male": ("earnings-logearn_logheight_male", 4, same),
+    "logmesquite": ("mesquite-logmesquite", 8, same),
+    "lotka_volterra": ("hudson_lynx_hare-lotka_volterra", 8, populations),
+    "mesquite": ("mesquite-mesquite", 8, same),
+    "nes": ("nes1980-nes", 10, same),
+    "one_compartment": ("one_comp_mm_elim_abs-one_comp_mm_elim_abs", 4, same),
+}
+
+
+def reference_draws(folder):
+    """posteriordb's draws as an array a variable: `beta[1]`, `beta[2]`, … become beta of shape (400, 2)."""
+    content = json.loads((POSTERIORDB / folder / "draws_thin.json").read_text())
+    draws = np.array(content["draws"])
+    columns = {}
+    for k, name in enumerate(content["names"]):
+        columns.setdefault(name.split("[")[0], []).append(draws[:, k])
+    indexed = {name.split("[")[0] for name in content["names"] if "[" in name}
+    return {name: np.stack(each, axis=1) if name in indexed else each[0] for name, each in columns.items()}
+
+
+def points(name):
+    folder, _, convert = REFERENCES[name]
+    draws = convert(reference_draws(folder))
+    count = len(next(iter(draws.values())))
+    return [{variable: values[k] for variable, values in draws.items()} for k in range(count)]
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_score_identity_at_reference_draws(name):
+    posterior = MODELS[name]()
+    assert posterior.dim == REFERENCES[name][1]
+    u = np.array([posterior.unconstrain(point) for point in points(name)])
     score = np.array([posterior.value_and_grad(row)[1] for row in u])
     product = (u - u.mean(axis=0)) * score + 1
     for statistic in (score, product):
@@ -53,13 +128,131 @@ def test_the_score_identity_notices_a_wrong_prior():
     data = load("eight_schools")
     prior = Joint(mu=Normal(0, 1), tau=HalfCauchy(5), theta=lambda mu, tau: noncentered(Normal(mu, tau)).iid("school"))
     wrong = Posterior(prior, lambda theta: Normal(theta, data.sigma), data.y, coords={"school": data.school})
-    score = np.array([wrong.value_and_grad(wrong.unconstrain(point))[1][0] for point in schools_points()])
+    score = np.array([wrong.value_and_grad(wrong.unconstrain(point))[1][0] for point in points("eight_schools")])
     assert abs(score.mean()) > 2 * STANDARD_ERRORS * score.std() / np.sqrt(len(score))
 
 
-def test_models_have_the_sizes_of_the_reference():
-    assert eight_schools().dim == 10
-    assert kidscore_momhsiq().dim == 4
+# Models without reference draws: their log-densities once more, with SciPy.
+
+
+def brownian_motion(step):
+    data = load("brownian_motion")
+    x, logp = np.cumsum(step), stats.norm.logpdf(step[0], 0, 0.1)
+    for t in range(30):
+        logp += stats.norm.logpdf(x[t], x[t - 1], 0.1) if t else 0.0
+        logp += stats.norm.logpdf(data.y[t], x[t], 0.15) if t not in range(10, 20) else 0.0
+    return logp
+
+
+def logistic(weights):
+    data = load("german_credit")
+    X = np.hstack([stats.zscore(data.features, axis=0), np.ones((1000, 1))])
+    return np.sum(stats.bernoulli.logpmf(data.bad.astype(int), 1 / (1 + np.exp(-X @ weights))))
+
+
+def german_credit(w):
+    return logistic(w) + np.sum(stats.norm.logpdf(w))
+
+
+def german_credit_sparse(overall, local, z):
+    scales = np.sum(stats.gamma.logpdf(np.append(local, overall), 0.5, scale=2))
+    return logistic(z * local * overall) + scales + np.sum(stats.norm.logpdf(z))
+
+
+def item_response(level, ability, difficulty):
+    answers = load("item_response").answers
+    asked = [(i, j, int(answer)) for i, row in enumerate(answers) for j, answer in enumerate(row) if answer != "."]
+    student, question, correct = np.array(asked).T
+    p = 1 / (1 + np.exp(-(level + ability[student] - difficulty[question])))
+    prior = stats.norm.logpdf(level, 0.75, 1) + np.sum(stats.norm.logpdf(np.append(ability, difficulty)))
+    return prior + np.sum(stats.bernoulli.logpmf(correct, p))
+
+
+def cox_process(amplitude, length_scale, z):
+    data = load("cox_process")
+    s = np.sqrt(3) * np.array([[np.hypot(*(a - b)) for a in data.centres] for b in data.centres])
+    s /= length_scale + 0.001
+    K = (amplitude + 0.001) ** 2 * (1 + s) * np.exp(-s) + 1e-6 * np.eye(100)
+    m, root = np.mean(np.log(data.counts / data.areas)), np.linalg.cholesky(K)
+    f = m + root @ z
+    # The density of z is that of f times det chol(K).
+    logp = stats.multivariate_normal.logpdf(f, np.full(100, m), K) + np.sum(np.log(np.diag(root)))
+    logp += stats.lognorm.logpdf(amplitude, 0.5, scale=np.exp(-1)) + stats.lognorm.logpdf(
+        length_scale, 1, scale=np.exp(-1)
+    )
+    return logp + np.sum(stats.poisson.logpmf(data.counts, data.areas * np.exp(f)))
+
+
+def stochastic_volatility(half, mu, scale, z):
+    phi, h = 2 * half - 1, []
+    sd = np.array([scale / np.sqrt(1 - phi**2)] + [scale] * 99)
+    for t in range(100):
+        h.append((phi * h[-1] if t else 0.0) + sd[t] * z[t])
+    prior = stats.beta.logpdf(half, 20, 1.5) + stats.cauchy.logpdf(mu, 0, 5) + stats.halfcauchy.logpdf(scale, 0, 2)
+    # The density of z is that of h times the product of the standard deviations.
+    path = np.sum(stats.norm.logpdf(h, phi * np.array([0.0, *h[:-1]]), sd) + np.log(sd))
+    return prior + path + np.sum(stats.norm.logpdf(load("sp500").returns, 0, np.exp((mu + np.array(h)) / 2)))
+
+
+def radon(mean, scale, county_effect, w, sigma):
+    data, logp = load("radon"), 0.0
+    for county in range(85):
+        here = data.county == county
+        loc = w[0] * data.log_uranium[county] + w[1] * data.floor[here] + w[2] * np.mean(data.floor[here])
+        logp += np.sum(stats.norm.logpdf(np.log(data.radon[here]), loc + county_effect[county], sigma))
+    prior = stats.norm.logpdf(mean) + np.sum(stats.norm.logpdf(w)) + 2 * stats.uniform.logpdf(scale, 0, 100)
+    return logp + prior + np.sum(stats.norm.logpdf(county_effect, mean, scale))
+
+
+DENSITIES = [
+    (brownian_motion, 30),
+    (german_credit, 25),
+    (german_credit_sparse, 51),
+    (item_response, 501),
+    (cox_process, 102),
+    (stochastic_volatility, 103),
+    (radon, 91),
+]
+
+
+@pytest.mark.parametrize(("reference", "dim"), DENSITIES)
+def test_log_densities_differ_as_references_do(reference, dim):
+    """At three points near the origin of the unconstrained space, where nothing overflows."""
+    posterior = MODELS[reference.__name__]()
+    assert posterior.dim == dim
+    rng = np.random.default_rng(1)
+    drawn = [posterior.constrain(0.5 * rng.standard_normal(dim)) for _ in range(3)]
+    ours = np.array([posterior.log_density(point) for point in drawn])
+    theirs = np.array([reference(**point) for point in drawn])
+    # A covariance with a condition number of 1e6 costs that many digits.
+    np.testing.assert_allclose(ours - ours[0], theirs - theirs[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("reference", "dim"), DENSITIES)
+def test_gradients_are_slopes_of_the_density(reference, dim):
+    """Along one direction, by central differences of the traced density's own values."""
+    posterior = MODELS[reference.__name__]()
+    rng = np.random.default_rng(2)
+    q, direction, h = 0.5 * rng.standard_normal(dim), rng.standard_normal(dim), 1e-5
+    ahead, behind = (posterior.value_and_grad(q + sign * h * direction)[0] for sign in (1, -1))
+    slope = posterior.value_and_grad(q)[1] @ direction
+    # Rounding: values of up to 1e6 with 1e-16 each, over 2e-5.
+    assert (ahead - behind) / (2 * h) == pytest.approx(slope, rel=1e-6, abs=1e-3)
+
+
+def test_every_model_has_a_reference():
+    assert set(MODELS) == set(REFERENCES) | {reference.__name__ for reference, _ in DENSITIES}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_run_natively(name):
+    """A gradient that leaves native code is slow, and the compiled density could not be called by address."""
+    posterior = MODELS[name]()
+    posterior.value_and_grad(np.zeros(posterior.dim))
+    assert "NumPy" not in {step.kind for step in posterior.compiled.explain().steps}
+
+
+def test_coordinates_have_names():
     assert kidscore_momhsiq().coordinate_names == ["beta[intercept]", "beta[mom_hs]", "beta[mom_iq]", "sigma"]
 
 
@@ -68,11 +261,22 @@ def test_data_sets_are_arrays():
     assert schools.y.tolist() == [28, 8, -3, 7, -1, 1, 18, 12]
     assert schools.y.dtype == float
     assert schools.sigma.shape == schools.school.shape == (8,)
-    children = load("kidscore_momhsiq")
+    children = load("kidiq")
     assert children.kid_score.shape == children.mom_hs.shape == children.mom_iq.shape == (434,)
+
+
+def test_a_missing_observation_is_nan():
+    assert np.flatnonzero(np.isnan(load("brownian_motion").y)).tolist() == list(range(10, 20))
+
+
+@pytest.mark.parametrize("name", names())
+def test_data_sets_name_source_and_licence(name):
+    entry = describe(name)
+    assert entry["title"] and entry["source"] and entry["licence"]
+    assert re.match("https://", entry["licence_text"]) or (DATA / entry["licence_text"]).is_file()
 
 
 def test_unknown_data_set():
     with pytest.raises(ParameterError) as caught:
         load("nine_schools")
-    assert str(caught.value) == "load: there is no data set 'nine_schools'; there are eight_schools, kidscore_momhsiq."
+    assert str(caught.value) == f"load: there is no data set 'nine_schools'; there are {', '.join(names())}."

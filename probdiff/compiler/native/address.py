@@ -67,9 +67,9 @@ def _check(layout: Any, given: int) -> None:
     x = inputs[0]
     if len(x.shape) != 1 or x.dtype != np.float64:
         raise UnsupportedError(f"{WANTED}, got {x.dtype}{list(x.shape)}.")
-    kinds = [(o.shape, o.dtype) for o in outputs]
-    if kinds != [((), np.float64), (x.shape, np.float64)]:
-        shown = ", ".join(f"{dtype}{list(shape)}" for shape, dtype in kinds)
+    results = [(o.shape, o.dtype) for o in outputs]
+    if results != [((), np.float64), (x.shape, np.float64)]:
+        shown = ", ".join(f"{dtype}{list(shape)}" for shape, dtype in results)
         raise UnsupportedError(f"{WANTED}: results float64[], float64{list(x.shape)}; this one returns {shown}.")
 
 

@@ -34,6 +34,10 @@ declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyLong_FromLong(i64)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
+@python.ndarray = external global i8
+@python.float = external global i8
+@python.float64 = external global i8
+@python.double = external global i8
 
 define ptr @call(ptr %self, ptr %args, i64 %n) {
 entry:
@@ -69,14 +73,14 @@ body:
   %need.wide = load i64, ptr %need.at
   %need = trunc i64 %need.wide to i32
   %content.at = getelementptr i8, ptr %arg, i64 16
-  %array = icmp eq ptr %type, inttoptr (i64 {ndarray} to ptr)
+  %array = icmp eq ptr %type, @python.ndarray
   br i1 %array, label %check, label %number
 number:
-  %float = icmp eq ptr %type, inttoptr (i64 {float} to ptr)
-  %float64 = icmp eq ptr %type, inttoptr (i64 {float64} to ptr)
+  %float = icmp eq ptr %type, @python.float
+  %float64 = icmp eq ptr %type, @python.float64
   %either = or i1 %float, %float64
   %scalar = icmp eq i64 %axes, 0
-  %double = icmp eq i64 %descr, {double}
+  %double = icmp eq i64 %descr, ptrtoint (ptr @python.double to i64)
   %fits.0 = and i1 %scalar, %double
   %readable = icmp eq i32 %need, 257
   %fits.2 = and i1 %fits.0, %readable
@@ -194,10 +198,9 @@ def _method() -> Any:
     for name in ("PyLong_AsVoidPtr", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread"):
         jit.symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
     names = {"ndarray": np.ndarray, "float": float, "float64": np.float64, "double": np.dtype(np.float64)}
-    text = _text
     for name, thing in names.items():
-        text = text.replace("{" + name + "}", str(id(thing)))
-    (address,) = jit.load(text, ["call"], speed=1, cached=False)
+        jit.symbol(f"python.{name}", id(thing))
+    (address,) = jit.load(_text, ["call"], speed=1)
     return _MethodDef(b"call", address, 0x80, b"")  # METH_FASTCALL
 
 

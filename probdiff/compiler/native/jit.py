@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from probdiff.compiler.native import cache
 
 _engines: list[Any] = []  # machine code lives as long as the process: compiled functions are called by address
 LONG = 20_000  # lines of a text from which LLVM works less hard: straight code that long gains little from more
+_address = re.compile(r"inttoptr \(?i64 -?\d")  # of something in this process
 VERSION = "1"  # of what surrounds the text: passes and options below
 
 
@@ -86,7 +88,7 @@ def load(
     name, effort = "", 3
     if text.count("\n") > LONG:
         speed, effort = 1, 1
-    if cached and "inttoptr" not in text and cache.folder() is not None:
+    if cached and not _address.search(text) and cache.folder() is not None:
         name = cache.key(text, str(speed), str(effort), *_surroundings())
         engine = _stored(name)
         if engine is not None:

@@ -8,6 +8,7 @@ copied into a block first.
 from __future__ import annotations
 
 import ctypes
+import re
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.native import jit
-from probdiff.compiler.native.scalar import I8, I64, PTR, Scope, constant, emit, load, memory_type, store
+from probdiff.compiler.native.scalar import I1, I8, I64, PTR, Scope, constant, emit, load, memory_type, store
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 
@@ -151,8 +152,9 @@ def _copy(b: Any, strided: Any, offset: Any, buffer: Any, i: Any, dtype: np.dtyp
 class for_range:
     """`with for_range(b, start, stop) as i`: a counted loop."""
 
-    def __init__(self, b: Any, start: Any, stop: Any, step: Any = None) -> None:
+    def __init__(self, b: Any, start: Any, stop: Any, step: Any = None, vectorise: bool = True) -> None:
         self.b, self.start, self.stop, self.step = b, start, stop, step or I64(1)
+        self.vectorise = vectorise
 
     def __enter__(self) -> Any:
         b = self.b
@@ -174,8 +176,22 @@ class for_range:
         b = self.b
         following = b.add(self.i, self.step, flags=("nsw",))
         self.i.add_incoming(following, b.block)
-        b.branch(self.head)
+        back = b.branch(self.head)
+        if not self.vectorise:
+            back.set_metadata("llvm.loop", scalar_loop(b.module))
         b.position_at_end(self.after)
+
+
+def scalar_loop(module: Any) -> Any:
+    """A mark on a loop that the vectoriser leaves alone; `marked` turns it into what LLVM reads."""
+    fact = module.add_metadata([ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.Constant(I1, 0)])
+    number = len(module.metadata)
+    return module.add_metadata([ir.MetaDataString(module, f"scalar loop {number}"), fact])
+
+
+def marked(text: str) -> str:
+    """The module's text with loop marks that refer to themselves, which llvmlite cannot write."""
+    return re.sub(r'(!\d+) = !\{ !"scalar loop \d+", (!\d+) \}', r"\1 = distinct !{ \1, \2 }", text)
 
 
 # NumPy's C interface: a ufunc from a loop

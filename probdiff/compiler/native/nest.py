@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.ir as ir
 import numpy as np
@@ -36,6 +36,9 @@ from probdiff.ops.dispatch import shape_of
 from probdiff.ops.index import Slot
 
 PARALLEL = 1_000_000  # operations on elements from which a region runs in blocks
+MATRIX_ROWS, VECTOR_ROWS = 64, 256  # rows of a block between phases: what they pass on stays in the first cache
+BUFFER = 16384  # elements of one array of a block, at most
+COPIES, COPIED = 4, 1024  # copies of the target of a scatter, and its largest size
 PARTIALS = 512  # sums that a block keeps for itself, at most
 WORTH = 512  # elements of a loop from which mathematics is inlined even in a long program
 FLAGS = ("reassoc", "nsz", "contract")  # of the additions and products that make a reduction, so that they vectorise
@@ -66,16 +69,53 @@ class Emitter:
         self.scope = segment.scope
         self.plan = segment.layout.plan
         self.region = region
-        self.in_registers = {n for n in region.local if self._all_unrolled(n)}
+        self.matrices = {w for w in region.walks if w.matrix}
+        self.phases = self._phases()
+        widest = max([1, *(row for node, row in region.local.items() if self._crosses(node))])
+        self.block = max(min(MATRIX_ROWS if self.matrices else VECTOR_ROWS, BUFFER // widest), 1)
+        self.in_registers = {n for n in region.local if not self._crosses(n) and self._all_unrolled(n)}
         self.row_values: dict[tuple[Node, int], Any] = {}
-        self.scratch: dict[Node, Any] = {}
+        self.scratch: dict[Node, Any] = {}  # local arrays, one row of each
+        self.buffers: dict[Any, Any] = {}  # local arrays and values to scatter, a block of rows of each
+        self.copies: dict[Node, Any] = {}  # targets of a scatter, several times, against waiting for the last addition
+        self.checked: set[Any] = set()  # indices that an earlier phase has found to be inside
         self.cells: dict[Any, Any] = {}  # sums over rows, or over inner loops, that are kept in registers
+
+    def _phases(self) -> list[Phase]:
+        """Walks that can share a loop that vectorises across rows; walks over matrices, each on its own; scatters."""
+        out: list[Phase] = []
+        for walk in self.region.walks:
+            if out and not out[-1].matrix and walk not in self.matrices:
+                out[-1].walks.append(walk)
+            else:
+                out.append(Phase(walk in self.matrices, [walk], []))
+        scatters = []
+        for walk in self.region.walks:
+            for node in walk.nest.ends:
+                indexed = [a for a in node.args[1:] if isinstance(a, Node) and (a in walk.members or a.shape == ())]
+                if node.op.name == "index_add" and walk.sizes == [self.region.rows] and not indexed:  # type: ignore[union-attr]
+                    if self.region.rows >= 2 * VECTOR_ROWS:
+                        scatters.append(Phase(False, [walk], [node]))
+        return out + scatters
+
+    def _touched(self, node: Node) -> list[int]:
+        return [
+            k
+            for k, phase in enumerate(self.phases)
+            if not phase.scatters and any(a.base is node for w in phase.walks for a in w.accesses.values())
+        ]
+
+    def _crosses(self, node: Node) -> bool:
+        return len(self._touched(node)) > 1
+
+    def _unrolled(self, walk: Walk) -> bool:
+        return walk not in self.matrices
 
     def _all_unrolled(self, node: Node) -> bool:
         if self.region.local[node] == 1:
             return True
         touching = [w for w in self.region.walks if any(a.base is node for a in w.accesses.values())]
-        return all(w.unrolled for w in touching)
+        return all(self._unrolled(w) for w in touching)
 
     def emit(self) -> None:
         segment, walks = self.segment, self.region.walks
@@ -114,21 +154,32 @@ class Emitter:
         self.given = dict(zip(scalars, f.args[len(bases) + 1 :], strict=False))
         self.outside = self._room(I64)  # whether an index was out of bounds
         b.store(I64(0), self.outside)
-        for node in self.region.local:
-            if node not in self.in_registers:
-                self.scratch[node] = self._room(memory_type(node.dtype), self.region.local[node])
+        for node, row in self.region.local.items():
+            if self._crosses(node):
+                self.buffers[node] = self._room(memory_type(node.dtype), row * self.block)
+            elif node not in self.in_registers:
+                self.scratch[node] = self._room(memory_type(node.dtype), row)
+        self.deferred = {node for phase in self.phases for node in phase.scatters}
         if any(w.sizes for w in walks):
             start, stop = (I64(0), I64(self.region.rows)) if self.partials is None else f.args[-3:-1]
             if self.partials is not None:
                 self._open_block(f.args[-1])
+            self._open_scatters()
             self._open_sums()
-            with for_range(b, start, stop) as i:
-                self.row = i
-                for walk in walks:
-                    self._walk(walk)
+            if len(self.phases) == 1:
+                self.first = None
+                self._phase(self.phases[0], start, stop)
+            else:
+                with for_range(b, start, stop, I64(self.block)) as lo:
+                    self.first = lo
+                    end = b.add(lo, I64(self.block), flags=("nsw",))
+                    hi = b.select(b.icmp_signed("<", end, stop), end, stop)
+                    for phase in self.phases:
+                        self._phase(phase, lo, hi)
             self._close_sums()
+            self._close_scatters()
         else:
-            self.row = I64(0)
+            self.row, self.first = I64(0), None
             for walk in walks:
                 self._walk(walk)
         b.store(b.or_(b.load(self.error, typ=I64), b.load(self.outside)), self.error)
@@ -139,6 +190,63 @@ class Emitter:
             segment.b.call(f, arguments)
         else:
             self._call_blocks(f, arguments)
+
+    def _phase(self, phase: Phase, start: Any, stop: Any) -> None:
+        """One loop over rows."""
+        with for_range(self.b, start, stop, vectorise=not phase.matrix) as i:
+            self.row = i
+            if phase.scatters:
+                self._scatter(phase.walks[0], phase.scatters[0])
+            else:
+                for walk in phase.walks:
+                    self._walk(walk)
+
+    def _open_scatters(self) -> None:
+        """Room for a block of values to scatter, and for copies of a small target."""
+        b = self.b
+        for node in self.deferred:
+            source = node.args[0]
+            if isinstance(source, Node):
+                self.buffers["scatter", node] = self._room(memory_type(source.dtype), self.block)
+            if self.partials is None and node.size <= COPIED:
+                self.copies[node] = copies = self._room(memory_type(node.dtype), COPIES * node.size)
+                with for_range(b, I64(0), I64(COPIES * node.size)) as j:
+                    place = b.gep(copies, [j], source_etype=memory_type(node.dtype))
+                    store(b, constant(0, node.dtype), place, node.dtype)
+
+    def _close_scatters(self) -> None:
+        b = self.b
+        for node, copies in self.copies.items():
+            t = memory_type(node.dtype)
+            with for_range(b, I64(0), I64(node.size)) as j:
+                total = constant(0, node.dtype)
+                for k in range(COPIES):
+                    part = load(b, b.gep(copies, [b.add(j, I64(k * node.size))], source_etype=t), node.dtype)
+                    total = _combine(b, "sum", total, part, node.dtype, ())
+                store(b, total, b.gep(self.pointer[node], [j], source_etype=t), node.dtype)
+
+    def _scatter(self, walk: Walk, node: Node) -> None:
+        """Add the value of a row to its target."""
+        b, access = self.b, walk.accesses["scatter", node]
+        self.walk = walk
+        source = node.args[0]
+        if isinstance(source, Node):
+            line = b.gep(self.buffers["scatter", node], [self._local_row()], source_etype=memory_type(source.dtype))
+            value = cast(b, load(b, line, source.dtype), source.dtype, node.dtype)
+        else:
+            value = self._number(source, {}, node.dtype, [])
+        place = self._index(node, contiguous(node), {}, [])
+        if node in self.copies:
+            copy = b.and_(self.row, I64(COPIES - 1))
+            place = b.add(place, b.mul(copy, I64(node.size)))
+            at = b.gep(self.copies[node], [place], source_etype=memory_type(node.dtype))
+        else:
+            at = self._place(access, [], place)
+        store(b, _combine(b, "sum", load(b, at, node.dtype), value, node.dtype, ()), at, node.dtype)
+
+    def _local_row(self) -> Any:
+        """The row within its block."""
+        return self.row if self.first is None else self.b.sub(self.row, self.first, flags=("nsw",))
 
     def _room(self, t: Any, count: int = 1) -> Any:
         """Memory of the function's frame."""
@@ -269,7 +377,7 @@ class Emitter:
 
     def _in_cells(self, walk: Walk, node: Node) -> bool:
         """Sums over rows that are few enough for registers."""
-        return self._over_rows(walk, node) and (walk.unrolled or not self._kept(walk, node))
+        return self._over_rows(walk, node) and (self._unrolled(walk) or not self._kept(walk, node))
 
     def _suffix(self, walk: Walk, node: Node) -> bool:
         axes = {k for k in walk.reduced[node] if k}
@@ -283,7 +391,7 @@ class Emitter:
             fill(self.segment, node, identity(node.op.name, node.dtype))  # type: ignore[union-attr]
 
     def _adds_in_memory(self, walk: Walk, node: Node) -> bool:
-        if not walk.sizes or walk.unrolled:
+        if not walk.sizes or self._unrolled(walk):
             return False
         if self._over_rows(walk, node):
             return bool(self._kept(walk, node))
@@ -328,9 +436,9 @@ class Emitter:
         self.partial: dict[tuple[Node, tuple[int, ...]], Any] = {}
         inner = walk.sizes[1:]
         for node in walk.reduced:
-            if node in self.scratch and self._adds_in_memory(walk, node):
+            if node in self.region.local and self._adds_in_memory(walk, node):
                 self._fill_row(node)
-        if walk.unrolled:
+        if self._unrolled(walk):
             for index in itertools.product(*map(range, inner)):
                 self._body(list(index))
             for node in walk.reduced:
@@ -350,8 +458,11 @@ class Emitter:
 
     def _fill_row(self, node: Node) -> None:
         b, value = self.b, constant(identity(node.op.name, node.dtype), node.dtype)  # type: ignore[union-attr]
-        with for_range(b, I64(0), I64(self.region.local[node])) as j:
-            at = b.gep(self.scratch[node], [j], source_etype=memory_type(node.dtype))
+        row = self.region.local[node]
+        with for_range(b, I64(0), I64(row)) as j:
+            if node in self.buffers:
+                j = b.add(j, b.mul(self._local_row(), I64(row)))
+            at = b.gep(self.buffers.get(node) or self.scratch[node], [j], source_etype=memory_type(node.dtype))
             store(b, value, at, node.dtype)
 
     def _level(self, index: list[Any]) -> None:
@@ -384,10 +495,12 @@ class Emitter:
         b = self.b
         base = access.base
         local = isinstance(base, Node) and base in self.scratch
+        block = isinstance(base, Node) and base in self.buffers
         fixed, terms = access.offset, [] if extra is None else [extra]
         if access.strides and access.strides[0] and not local:
             s = access.strides[0]
-            terms.append(self.row if s == 1 else b.mul(self.row, I64(s), flags=("nsw",)))
+            row = self._local_row() if block else self.row
+            terms.append(row if s == 1 else b.mul(row, I64(s), flags=("nsw",)))
         for j, s in zip(index, access.strides[1:], strict=True):
             if s and isinstance(j, int):
                 fixed += j * s
@@ -398,7 +511,7 @@ class Emitter:
         total = terms[0]
         for t in terms[1:]:
             total = b.add(total, t, flags=("nsw",))
-        pointer = self.scratch[base] if local else self.pointer[_id(base)]
+        pointer = self.buffers[base] if block else self.scratch[base] if local else self.pointer[_id(base)]
         return b.gep(pointer, [total], inbounds=True, source_etype=memory_type(access.dtype))
 
     def _slot(self, access: Access, index: list[Any]) -> tuple[Node, int]:
@@ -445,7 +558,12 @@ class Emitter:
                 self._write(walk.accesses["write", node], index, values[node], node)
         for node in nest.ends:
             source, name = node.args[0], node.op.name  # type: ignore[union-attr]
-            if name == "index_add":
+            if node in self.deferred:
+                if isinstance(source, Node):
+                    t = memory_type(source.dtype)
+                    line = b.gep(self.buffers["scatter", node], [self._local_row()], source_etype=t)
+                    store(b, self._number(source, values, source.dtype, index), line, source.dtype)
+            elif name == "index_add":
                 extra = self._index(node, contiguous(node), values, index)
                 at = self._place(walk.accesses["scatter", node], index, extra)
                 value = self._number(source, values, node.dtype, index)
@@ -463,9 +581,9 @@ class Emitter:
         if not walk.sizes:
             self._write(walk.accesses["reduce", node], index, cast(b, value, wide, node.dtype), node)
         elif self._in_cells(walk, node):
-            cell = self.cells[node, kept if walk.unrolled else ()]
+            cell = self.cells[node, kept if self._unrolled(walk) else ()]
             b.store(_combine(b, name, b.load(cell), value, wide, FLAGS), cell)
-        elif walk.unrolled:
+        elif self._unrolled(walk):
             value = cast(b, value, wide, node.dtype)
             before = self.partial.get((node, kept))
             self.partial[node, kept] = value if before is None else _combine(b, name, before, value, node.dtype, FLAGS)
@@ -506,12 +624,27 @@ class Emitter:
                 i = cast(b, self._read(self.walk.accesses["index", _id(a), id(node)], at), a.dtype, np.dtype(np.int64))
             n = I64(view.shape[axis])
             i = b.select(b.icmp_signed("<", i, I64(0)), b.add(i, n), i)
+            known = (_id(a), view.shape[axis])
+            if node in self.deferred and known in self.checked:
+                step = i if view.strides[axis] == 1 else b.mul(i, I64(view.strides[axis]))
+                total = step if total is None else b.add(total, step)
+                continue
+            if not isinstance(a, Node) or a not in values:  # an array that is read, at every row
+                self.checked.add(known)
             inside = b.icmp_unsigned("<", i, n)  # at every call: index arrays are read where they lie, and may change
             b.store(b.or_(b.load(self.outside), b.zext(b.not_(inside), I64)), self.outside)
             i = b.select(inside, i, I64(0))
             step = i if view.strides[axis] == 1 else b.mul(i, I64(view.strides[axis]))
             total = step if total is None else b.add(total, step)
         return total
+
+
+class Phase(NamedTuple):
+    """One loop over rows: walks that share it, or the scatter of one value."""
+
+    matrix: bool
+    walks: list[Walk]
+    scatters: list[Node]
 
 
 def _untyped(b: Any, pointer: Any) -> Any:

@@ -30,6 +30,7 @@ from probdiff.compiler.region import FULL
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.blas import emit_routine
 from probdiff.compiler.native.call import caller
+from probdiff.compiler.native.kernel import marked
 from probdiff.compiler.native.nest import emit_nest, emit_region
 from probdiff.compiler.native.nested import Areas, emit_nested, nbytes
 from probdiff.compiler.native.scalar import (
@@ -120,7 +121,7 @@ class Layout:
         for k, segment in enumerate(self.segments):
             if not isinstance(segment, Opaque):
                 Segment(self, scope, f"part{k}", segment).emit()
-        return str(module)
+        return marked(str(module))
 
     def bind(self) -> Run:
         """Compile (or find the machine code of a program of the same structure) and tie it to these constants."""

@@ -1,0 +1,24 @@
+"""Earnings by height, in dollars and inches (Gelman & Hill 2006, ch. 4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from probdiff.distributions import Flat, Normal
+from probdiff.distributions.support import positive
+from probdiff.models.joint import Joint
+from probdiff.models.posterior import Posterior
+from probdiff.models.zoo.data_sets import load
+from probdiff.tree import Array
+
+
+def earn_height() -> Posterior:
+    """earn ~ Normal(beta[0] + beta[1] height, sigma), all flat; unscaled, and intercept and slope almost one number."""
+    data = load("earnings")
+    design = np.stack([np.ones_like(data.height), data.height], axis=1)
+    prior = Joint(beta=Flat().iid("predictor"), sigma=Flat(positive))
+
+    def observe(beta: Array, sigma: Array) -> Normal:
+        return Normal(design @ beta, sigma)
+
+    return Posterior(prior, observe, data.earn, coords={"predictor": ["intercept", "height"]})
