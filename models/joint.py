@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 
 from probdiff.distributions.base import Distribution
-from probdiff.errors import ParameterError, UnsupportedError
+from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.models.dimensions import Coords, dimensions_of, elements, family, read_coords, resolve
 from probdiff.models.layout import Layout
 from probdiff.models.text import joint_text, variables_table
 from probdiff.models.transport import add_up, bijector_of, is_improper, transport
-from probdiff.models.values import Given, stack, total
-from probdiff.models.variables import dependencies, is_function
+from probdiff.models.values import Given, flat_values, stack, total
+from probdiff.models.variables import Factor, dependencies, is_function
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array
 
 Dims = tuple[str | None, ...]
 # What to do with one random variable: its flat name, its distribution and the names of its axes give its value.
 Choose = Callable[[str, Distribution, Dims], Array]
+# What to do with the log-density of what is not random: a factor, or a variable that is fixed. Name, terms, and why.
+Weigh = Callable[[str, Array, str], None]
+FACTOR, FIXED, FIXED_GIVEN = "is a factor", "is fixed", "is fixed, and depends on variables that are not"
 
 
 class OutsideSupport(Exception):
@@ -31,7 +34,8 @@ class Joint:
     """A distribution over named variables: p(a, b, …) = p(a) p(b | a) …
 
     A variable is a distribution; a function of other variables, named by its arguments, that returns a distribution, a
-    Joint or a plain value; a nested Joint; or a constant. Constants and plain values have no degree of freedom.
+    Joint or a plain value; a nested Joint; or a constant. Constants and plain values have no degree of freedom. A
+    `factor` is a further term of the log-density, without a value.
     Values are dicts by variable; a nested Joint's is a dict again, and its flat names are dotted: `group.scale`.
 
     >>> from probdiff.distributions import HalfNormal, Normal
@@ -47,42 +51,96 @@ class Joint:
         self.variables = variables
         self.needs = dependencies(variables, "Joint")
         self.coords: Coords = {}
+        self.fixed: dict[str, Any] = {}
 
     def with_coords(self, coords: Mapping[str, Any]) -> Joint:
         """The same joint distribution with labels for its named sizes: `{"school": ["A", "B"]}`."""
+        return self.copy({**self.coords, **read_coords(coords)}, self.fixed)
+
+    def copy(self, coords: Coords, fixed: dict[str, Any]) -> Joint:
+        """The same variables with these labels and fixed values."""
         copy = Joint(**self.variables)
-        copy.coords = {**self.coords, **read_coords(coords)}
+        copy.coords, copy.fixed = coords, fixed
         return copy
+
+    def condition(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> Joint:
+        """The density at fixed values of some variables, as a function of the others: p(a, b = 2) ∝ p(a | b = 2).
+
+        Values by variable, nested or dotted. What is fixed keeps its term, which may depend on other variables, but has
+        no coordinates any more.
+        """
+        given = flat_values({**(values or {}), **named})
+        slots = self.layout().slots
+        fixed = dict(self.fixed)
+        for name, value in given.items():
+            if name not in slots:
+                raise ParameterError(f"condition: {name} is no random variable ({', '.join(slots)}).")
+            array = np.asarray(value)[()]
+            if np.shape(array) != slots[name].shape:
+                raise ShapeError(f"The value of {name} has shape {np.shape(array)}, its distribution {slots[name].shape}.")
+            variable = self.variables.get(name)
+            if isinstance(variable, Distribution) and not elements(variable).support.accepts(array):
+                raise outside(name, variable, array)
+            fixed[name] = array.astype(float) if array.dtype.kind in "iub" and not slots[name].discrete else array
+        return self.copy(self.coords, fixed)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The variables, in the order in which they are evaluated."""
-        return tuple(self.needs)
+        return tuple(name for name in self.needs if not isinstance(self.variables[name], Factor))
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of each random variable, by its flat name."""
         return {name: slot.shape for name, slot in self.layout().slots.items()}
 
-    def walk(self, choose: Choose, coords: Coords | None = None, prefix: str = "") -> dict[str, Any]:
-        """The values of all variables, in dependency order, where `choose` gives those of the random ones."""
+    def walk(
+        self,
+        choose: Choose,
+        weigh: Weigh | None = None,
+        coords: Coords | None = None,
+        prefix: str = "",
+        fixed: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The values of all variables, in dependency order, where `choose` gives those of the random ones.
+
+        `weigh` is told the terms of factors and fixed variables.
+        """
         coords = {**(coords or {}), **self.coords}
+        fixed = {**(fixed or {}), **{prefix + name: value for name, value in self.fixed.items()}}
         values: dict[str, Any] = {}
+        moving: set[str] = set()
         for name, needs in self.needs.items():
-            variable = self.variables[name]
+            variable, full = self.variables[name], prefix + name
+            given = {need: values[need] for need in needs}
+            if isinstance(variable, Factor):
+                if weigh is not None:
+                    weigh(full, variable.function(**given), FACTOR)
+                continue
             if is_function(variable):
-                variable = variable(**{need: values[need] for need in needs})
+                variable = variable(**given)
+            depends = any(need in moving for need in needs)
             if variable is None:
                 raise ParameterError(
-                    f"Joint.{prefix}{name} is None. A function of variables returns a distribution, a Joint or a value."
+                    f"Joint.{full} is None. A function of variables returns a distribution, a Joint or a value."
                 )
             if isinstance(variable, Joint):
-                values[name] = variable.walk(choose, coords, f"{prefix}{name}.")
+                values[name] = variable.walk(choose, weigh, coords, f"{full}.", fixed)
+                moving.add(name)
             elif isinstance(variable, Distribution):
-                distribution = resolve(variable, coords, f"Joint.{prefix}{name}")
-                values[name] = choose(prefix + name, distribution, dimensions_of(variable))
+                distribution = resolve(variable, coords, f"Joint.{full}")
+                if full in fixed:
+                    values[name] = fixed[full]
+                    if weigh is not None:
+                        why = FIXED_GIVEN if depends else FIXED
+                        weigh(full, elements(distribution).logpdf(fixed[full]), why)
+                    continue
+                values[name] = choose(full, distribution, dimensions_of(variable))
+                moving.add(name)
             else:
                 values[name] = variable
+                if depends:
+                    moving.add(name)
         return values
 
     def logpdf(self, values: Mapping[str, Any]) -> Array:
@@ -101,8 +159,11 @@ class Joint:
             terms.append(term)
             return value
 
+        def weigh(name: str, weights: Array, why: str) -> None:
+            terms.append(add_up(weights))
+
         try:
-            given.check_names(self.walk(choose))
+            given.check_names(self.walk(choose, weigh))
         except OutsideSupport:
             return -np.inf
         return total(terms)
@@ -127,7 +188,7 @@ class Joint:
                 )
             return distribution.rand(rng=rng)
 
-        return self.walk(choose)
+        return self.walk(choose, refuse_draws)
 
     def layout(self) -> Layout:
         """Where each random variable sits in a flat vector of unconstrained coordinates."""
@@ -154,7 +215,10 @@ class Joint:
             terms.append(term)
             return value
 
-        values = self.walk(choose)
+        def weigh(name: str, weights: Array, why: str) -> None:
+            terms.append(add_up(weights))
+
+        values = self.walk(choose, weigh)
         return values, total(terms)
 
     def locate(self, q: Array, layout: Layout) -> dict[str, Any]:
@@ -173,10 +237,7 @@ class Joint:
             with np.errstate(all="ignore"):
                 u = np.ravel(bijector_of(distribution).inverse(value))
             if not np.all(np.isfinite(u)):
-                raise ParameterError(
-                    f"{name} must be inside the support of {family(distribution)} "
-                    f"({elements(distribution).support.rule}), got {value}."
-                )
+                raise outside(name, distribution, value)
             parts.append(u)
             return value
 
@@ -185,7 +246,19 @@ class Joint:
 
     def table(self, outcomes: Sequence[tuple[str, ...]] = ()) -> str:
         """Variables, distributions, shapes, supports and dimensions as aligned text; `outcomes` are rows to append."""
-        return variables_table(self.variables, self.layout(), self.needs, outcomes)
+        return variables_table(self.variables, self.layout(), self.needs, outcomes, self.fixed)
 
     def __repr__(self) -> str:
-        return joint_text(self.variables, self.needs)
+        return joint_text(self.variables, self.needs, self.fixed)
+
+
+def outside(name: str, distribution: Distribution, value: Any) -> ParameterError:
+    """What to say of a value that has no density or no coordinates."""
+    rule = elements(distribution).support.rule
+    return ParameterError(f"{name} must be inside the support of {family(distribution)} ({rule}), got {value}.")
+
+
+def refuse_draws(name: str, weights: Array, why: str) -> None:
+    """Drawing one variable after the other is right only where nothing reaches back to the earlier ones."""
+    if why != FIXED:
+        raise UnsupportedError(f"{name} {why}: this prior cannot be drawn from one variable after the other. Sample it.")

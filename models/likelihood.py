@@ -13,6 +13,8 @@ import numpy as np
 from probdiff.distributions.base import Distribution
 from probdiff.errors import DataError, ParameterError, UnsupportedError
 from probdiff.models.dimensions import Coords, elements, family, resolve, shape_of
+from probdiff.models.layout import Layout
+from probdiff.models.missing import Holes
 from probdiff.models.observations import check_shape, check_support, read_data
 from probdiff.models.transport import add_up
 from probdiff.models.values import total
@@ -26,7 +28,14 @@ OUTCOME = "y"
 class ObservationModel:
     """`observe(parameters)` gives the distribution of the data, or a dict of distributions by outcome."""
 
-    def __init__(self, observe: Callable[..., Any], data: Any, names: tuple[str, ...], coords: Coords) -> None:
+    def __init__(
+        self,
+        observe: Callable[..., Any],
+        data: Any,
+        names: tuple[str, ...],
+        coords: Coords,
+        missing: str | None = None,
+    ) -> None:
         if data is None:
             raise DataError("Posterior.observe has no data. Pass the observations as the third argument.")
         self.function = observe
@@ -34,7 +43,16 @@ class ObservationModel:
         self.coords = coords
         self.single = not isinstance(data, Mapping)
         outcomes = {OUTCOME: data} if self.single else data
-        self.data = {name: read_data(values, self.title(name)) for name, values in outcomes.items()}
+        self.data: dict[str, np.ndarray] = {}
+        self.holes: dict[str, Holes] = {}
+        for name, values in outcomes.items():
+            self.data[name], absent = read_data(values, self.title(name), missing)
+            if absent is not None:
+                self.holes[name] = Holes(name, absent, missing == "impute")
+        self.imputed = {hole.name: hole for hole in self.holes.values() if hole.impute}
+        for name in self.imputed:
+            if name in names:
+                raise ParameterError(f"{name} is the name of the missing observations. Rename the variable of the prior.")
 
     def title(self, outcome: str) -> str:
         """How errors call an outcome; the only one needs no name."""
@@ -69,14 +87,70 @@ class ObservationModel:
             check_shape(array, at_points[0][name], self.title(name))
             inside = first.support.contains(array)
             if all(np.array_equal(inside, other.support.contains(array)) for other in others):
+                if name in self.holes:
+                    self.holes[name].check(first)
+                    inside = inside | self.holes[name].values_missing(first)
                 check_support(array, inside, first, self.title(name))
 
+    def observed(self) -> dict[str, np.ndarray]:
+        """The data by outcome, NaN where they are missing."""
+        holes = {name: hole.mask for name, hole in self.holes.items()}
+        return {name: np.where(holes[name], np.nan, x) if name in holes else x for name, x in self.data.items()}
+
+    def extend(self, layout: Layout, values: Mapping[str, Any]) -> None:
+        """Append the missing observations that are variables."""
+        if self.imputed:
+            outcomes = self.outcomes(values)
+            for hole in self.imputed.values():
+                hole.slot(outcomes[hole.outcome], layout)
+
+    def unpack(self, values: dict[str, Any], q: Array, layout: Layout) -> tuple[dict[str, Any], Array]:
+        """`values` with the missing observations at the unconstrained `q`, and their log-Jacobian."""
+        if not self.imputed:
+            return values, 0.0
+        outcomes = self.outcomes(values)
+        found = {
+            name: hole.unpack(outcomes[hole.outcome], layout.slots[name].read(q)) for name, hole in self.imputed.items()
+        }
+        return {**values, **{name: x for name, (x, _) in found.items()}}, total([each for _, each in found.values()])
+
+    def pack(self, values: Mapping[str, Any]) -> list[np.ndarray]:
+        """The unconstrained missing observations in `values`, the way back."""
+        outcomes = self.outcomes(values) if self.imputed else {}
+        parts = []
+        for name, hole in self.imputed.items():
+            with np.errstate(all="ignore"):
+                u = np.asarray(hole.bijector(outcomes[hole.outcome]).inverse(values[name]))
+            if not np.all(np.isfinite(u)):
+                found = outcomes[hole.outcome]
+                rule = elements(found).support.rule
+                raise ParameterError(f"{name} must be inside the support of {family(found)} ({rule}), got {values[name]}.")
+            parts.append(u)
+        return parts
+
+    def terms(self, name: str, distribution: Distribution, values: Mapping[str, Any], skip: bool) -> Array:
+        """The log-density of each observation of an outcome; with `skip`, zero for those that are missing."""
+        data, hole = self.data[name], self.holes.get(name)
+        if hole is None:
+            return elements(distribution).logpdf(data)
+        element = elements(distribution)
+        found = element.logpdf(hole.fill(data, values[hole.name]) if hole.impute else data)
+        return np.where(hole.values_missing(element), 0.0, found) if skip or not hole.impute else found
+
     def log_likelihood(self, values: Mapping[str, Any]) -> Array:
-        return total([add_up(each.logpdf(self.data[name])) for name, each in self.outcomes(values).items()])
+        """The log-density of the data, imputed ones included."""
+        return total([
+            add_up(self.terms(name, each, values, False) if name in self.holes else each.logpdf(self.data[name]))
+            for name, each in self.outcomes(values).items()
+        ])  # fmt: skip
 
     def pointwise(self, values: Mapping[str, Any]) -> Any:
-        each = {name: elements(found).logpdf(self.data[name]) for name, found in self.outcomes(values).items()}
+        each = {name: self.terms(name, found, values, True) for name, found in self.outcomes(values).items()}
         return each[OUTCOME] if self.single else each
+
+    def by_outcome(self, values: Mapping[str, Any]) -> dict[str, Array]:
+        """The terms of the log-likelihood by outcome, imputed ones included."""
+        return {name: self.terms(name, found, values, False) for name, found in self.outcomes(values).items()}
 
     def rand(self, values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         """New data of the same shapes."""
@@ -93,6 +167,7 @@ class LogLikelihood:
     """`loglike(parameters)` gives the log-likelihood, or an array of its terms, one an observation."""
 
     data: Mapping[str, np.ndarray] = {}
+    imputed: Mapping[str, Holes] = {}
 
     def __init__(self, loglike: Callable[..., Any], names: tuple[str, ...]) -> None:
         self.function = loglike
@@ -105,8 +180,25 @@ class LogLikelihood:
             if getattr(terms, "dtype", np.asarray(terms).dtype).kind not in "biuf":
                 raise ParameterError(f"Posterior.loglike must return real numbers, got {type(terms).__name__}.")
 
+    def observed(self) -> dict[str, np.ndarray]:
+        """No data are known here: the function holds them."""
+        return {}
+
+    def extend(self, layout: Layout, values: Mapping[str, Any]) -> None:
+        """Nothing is missing."""
+
+    def unpack(self, values: dict[str, Any], q: Array, layout: Layout) -> tuple[dict[str, Any], Array]:
+        return values, 0.0
+
+    def pack(self, values: Mapping[str, Any]) -> list[np.ndarray]:
+        return []
+
     def terms(self, values: Mapping[str, Any]) -> Array:
         return self.function(**{name: values[name] for name in self.inputs})
+
+    def by_outcome(self, values: Mapping[str, Any]) -> dict[str, Array]:
+        """The terms, under the name by which errors call the function."""
+        return {"loglike": self.terms(values)}
 
     def log_likelihood(self, values: Mapping[str, Any]) -> Array:
         return add_up(self.terms(values))

@@ -11,14 +11,27 @@ from probdiff.errors import DataError
 from probdiff.models.dimensions import family, shape_of
 
 
-def read_data(data: Any, outcome: str = "") -> np.ndarray:
-    """`data` as an array of numbers. Text, dates and objects raise DataError, and so does NaN."""
-    array = np.asarray(data)
+def read_data(data: Any, outcome: str = "", missing: str | None = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """`data` as an array of numbers, and where they are missing (None: nowhere).
+
+    Text, dates and objects raise DataError, and so do NaN and masked entries unless `missing` says what to do with
+    them; then a number that is there stands at their places.
+    """
+    masked = isinstance(data, np.ma.MaskedArray)
+    array = np.asarray(data.data if masked else data)
     if array.dtype.kind not in "biuf":
         raise DataError(f"{lead(outcome)}data must be real numbers, got {array.dtype.name}.")
-    if array.dtype.kind == "f":
-        refuse(np.isnan(array), lead(outcome), "are NaN", "Drop them.")
-    return array
+    mask = np.ma.getmaskarray(data) if masked else np.zeros(array.shape, dtype=bool)
+    absent = mask | np.isnan(array) if array.dtype.kind == "f" else mask
+    if not np.any(absent):
+        return array, None
+    if missing is None:
+        what = "are masked" if np.any(mask) else "are NaN"
+        refuse(absent, lead(outcome), what, 'Drop them, or pass missing="skip".')
+    there = array[~absent]
+    array = np.array(array)
+    array[absent] = there[0] if there.size else 0
+    return array, absent
 
 
 def check_shape(array: np.ndarray, distribution: Distribution, outcome: str = "") -> None:

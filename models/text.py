@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 
 from probdiff.models.layout import Layout, Slot
-from probdiff.models.variables import is_function
+from probdiff.models.variables import Factor, is_function
 
 Needs = Mapping[str, tuple[str, ...]]
 # Longer constants are shown by their shape.
 LONGEST_CONSTANT = 6
 
 
-def joint_text(variables: Mapping[str, Any], needs: Needs) -> str:
-    """`Joint(mu=Normal(loc=0.0, scale=5.0), theta=(mu) -> …)`."""
-    return f"Joint({', '.join(f'{name}={variable_text(variables[name], needs[name])}' for name in needs)})"
+def joint_text(variables: Mapping[str, Any], needs: Needs, fixed: Mapping[str, Any]) -> str:
+    """`Joint(mu=Normal(loc=0.0, scale=5.0), theta=(mu) -> …)`; `… | mu=1.5)` if something is fixed."""
+    shown = ", ".join(f"{name}={variable_text(variables[name], needs[name])}" for name in needs)
+    given = ", ".join(f"{name}={variable_text(np.asarray(value).tolist(), ())}" for name, value in fixed.items())
+    return f"Joint({shown} | {given})" if given else f"Joint({shown})"
 
 
 def variable_text(variable: Any, needs: tuple[str, ...]) -> str:
+    if isinstance(variable, Factor):
+        return f"factor({', '.join(needs)})"
     if is_function(variable):
         return f"({', '.join(needs)}) -> …"
     array = None if hasattr(variable, "logpdf") else np.asarray(variable)
@@ -28,15 +32,23 @@ def variable_text(variable: Any, needs: tuple[str, ...]) -> str:
 
 
 def variables_table(
-    variables: Mapping[str, Any], layout: Layout, needs: Needs, outcomes: Sequence[tuple[str, ...]] = ()
+    variables: Mapping[str, Any],
+    layout: Layout,
+    needs: Needs,
+    outcomes: Sequence[tuple[str, ...]],
+    fixed: Mapping[str, Any],
 ) -> str:
-    """One line a random variable, then constants and plain values, which have no coordinates, then the outcomes."""
+    """One line a random variable, then what has no coordinates (fixed, constant, computed, a factor), then outcomes."""
     rows: list[tuple[str, ...]] = [("variable", "distribution", "depends on", "shape", "support", "dims")]
     rows += [slot_row(slot, needs.get(slot.name.split(".")[0], ())) for slot in layout.slots.values()]
     for name, needed in needs.items():
-        if not any(slot == name or slot.startswith(f"{name}.") for slot in layout.slots):
-            kind = "computed" if needed else "constant"
-            rows.append((name, kind, ", ".join(needed), "" if needed else str(np.shape(variables[name])), "", ""))
+        if any(slot == name or slot.startswith(f"{name}.") for slot in (*layout.slots, *fixed)):
+            continue
+        kind = "factor" if isinstance(variables[name], Factor) else "computed" if needed else "constant"
+        shape = str(np.shape(variables[name])) if kind == "constant" else ""
+        rows.append((name, kind, ", ".join(needed), shape, "", ""))
+    for name, value in fixed.items():
+        rows.append((name, "fixed", ", ".join(needs.get(name.split(".")[0], ())), str(np.shape(value)), "", ""))
     return aligned([*rows, *outcomes])
 
 

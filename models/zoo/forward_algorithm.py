@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.ad.control import scan
-from probdiff.special import logsumexp
+from probdiff.ad.transforms import stop_gradient
 from probdiff.tree import Array
 
 
@@ -15,12 +15,18 @@ def forward_algorithm(transition: Array, emission: Array) -> Array:
     transition  [j, k] is the probability of state k after state j
     emission    [t, k] is log p(y_t | z_t = k)
 
-    Rabiner (1989), A tutorial on hidden Markov models, eq. 19-21, in logarithms.
+    Probabilities of the states are scaled to sum to one at each step, so that nothing underflows.
+    Rabiner (1989), A tutorial on hidden Markov models, III.A and V.A.
     """
-    log_transition = np.log(transition)
+    # The likelihood does not depend on the reference that emissions are measured from, so neither does its gradient.
+    peak = stop_gradient(np.max(emission, axis=1))
+    relative = np.exp(emission - np.expand_dims(peak, 1))
 
-    def following(forward: Array, emitted: Array) -> tuple[Array, None]:
-        return logsumexp(np.expand_dims(forward, 1) + log_transition, axis=0) + emitted, None
+    def following(state: Array, emitted: Array) -> tuple[Array, Array]:
+        joint = (state @ transition) * emitted
+        total = np.sum(joint)
+        return joint / total, total
 
-    last, _ = scan(following, emission[0], emission[1:])
-    return logsumexp(last)
+    first = np.sum(relative[0])
+    _, totals = scan(following, relative[0] / first, relative[1:])
+    return np.sum(peak) + np.log(first) + np.sum(np.log(totals))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -61,7 +61,8 @@ class Bound:
         """The same function with other data of the same ranks."""
         other = Bound(self.compiled, data, self._entry or self._like)
         if len(data) != len(self.data):
-            raise ParameterError(f"with_data takes {len(self.data)} arguments here, as the first time, got {len(data)}.")
+            count = len(self.data)
+            raise ParameterError(f"with_data takes {count} arguments here, as the first time, got {len(data)}.")
         return other
 
     def __repr__(self) -> str:
@@ -94,7 +95,7 @@ def _check(compiled: Compiled, data: tuple[Tree, ...], like: Entry | None) -> No
             shape = like.capture.program.inputs[start].shape
             if len(shape_of(leaf)) != len(shape):
                 raise ShapeError(
-                    f"with_data: {name} must have {len(shape)} axes, as when it was recorded, got shape {shape_of(leaf)}. "
-                    "Call the compiled function itself with data of another rank."
+                    f"with_data: {name} must have {len(shape)} axes, as when it was recorded, "
+                    f"got shape {shape_of(leaf)}. Call the compiled function itself with data of another rank."
                 )
             start += 1

@@ -62,8 +62,8 @@ class Compiled:
 
     Numbers and arrays are inputs; strings, None and other leaves are part of the program. Arrays that f closes over are
     read where they are, so their elements may change between calls; a name that is bound anew is noticed, and f is
-    recorded again. With `out=`, a structure like the result's whose arrays have the right shapes and dtypes, results are
-    written there.
+    recorded again. With `out=`, a structure like the result's whose arrays have the right shapes and dtypes, results
+    are written there.
     """
 
     def __init__(self, f: Callable[..., Any], backend: str = "native", max_operations: int = 100_000) -> None:
@@ -118,7 +118,9 @@ class Compiled:
 
     @property
     def address(self) -> int:
-        """The address of a C function for a log-density: `int f(size_t n, double *x, double *grad, double *logp, void *data)`.
+        """The address of a C function for a log-density.
+
+        int f(size_t n, const double *x, double *grad, double *logp, void *data)
 
         It is that of the last recording (a call, or `record`) of `compile(value_and_grad(f))`, f a function of one
         float64 vector; more arguments are bound by `with_data`. It returns 0, or another number if n is wrong or an
@@ -134,7 +136,7 @@ class Compiled:
         return Bound(self, data, self._last)
 
     def explain(self, *args: Tree) -> Explanation:
-        """How the last recording runs, as a report to print: loops, bytes, compile time; with arguments, time per call."""
+        """How the last recording runs, as a report to print; with arguments, it is timed too. See `Explanation`."""
         from probdiff.compiler.explain import Explanation
 
         if args:
@@ -155,7 +157,9 @@ class Compiled:
     def _recorded(self, what: str) -> Entry:
         entry = self._last
         if entry is None:
-            raise ParameterError(f"compiled.{what} needs a recording: call the function once, or compiled.record(*args).")
+            raise ParameterError(
+                f"compiled.{what} needs a recording: call the function once, or compiled.record(*args)."
+            )
         if not unchanged(entry.meaning):
             raise ParameterError(
                 f"compiled.{what}: a name that the function uses has been bound anew since it was recorded. "
@@ -177,7 +181,9 @@ class Compiled:
             ) from None
         middle = time.perf_counter()
         if recorded.lifted:
-            raise ParameterError("compile cannot close over a value that is being differentiated; pass it as an argument")
+            raise ParameterError(
+                "compile cannot close over a value that is being differentiated; pass it as an argument"
+            )
         run: Any
         if self.backend == "numpy":
             run = functools.partial(_interpreted, recorded.program)
@@ -234,8 +240,9 @@ def _array(x: Any, node: Node) -> np.ndarray:
 
 
 def _interpreted(program: Program, inputs: list[Any], out: list[np.ndarray] | None) -> list[Any] | None:
-    if any(np.shape(x) != n.shape or np.asarray(x).dtype != n.dtype for x, n in zip(inputs, program.inputs, strict=True)):
-        return None
+    for x, n in zip(inputs, program.inputs, strict=True):
+        if np.shape(x) != n.shape or np.asarray(x).dtype != n.dtype:
+            return None
     with np.errstate(all="ignore"), quiet():
         results = interpret(program, inputs)
     results = [

@@ -71,7 +71,7 @@ class Explanation:
     """The report of `compiled.explain()`: print it, or read its fields.
 
     steps      the pieces in the order in which they run
-    seconds    of compiling, by phase: tracing, planning, emitting, optimising, generating, loading
+    seconds    of compiling, by phase: tracing, planning, emitting, optimising and generating or loading, linking
     cached     whether the machine code came from the cache on disk
     workspace  bytes that a call needs besides its arguments and results
     per_call   seconds, if arguments were given
@@ -107,10 +107,11 @@ class Explanation:
             self.names[id(node)] = f"result {k}" if len(results) > 1 else "result"
         account = layout.account
         spent = {name: getattr(account, name) for name in ("emitting", "optimising", "generating", "loading")}
-        own = entry.seconds[1] >= sum(spent.values())  # else the code is that of an earlier recording
-        self.seconds["planning"] = entry.seconds[1] - sum(spent.values()) * own
+        own = entry.seconds[1] - layout.linking >= sum(spent.values())  # else the code is that of an earlier recording
+        self.seconds["planning"] = entry.seconds[1] - layout.linking - sum(spent.values()) * own
         if own:
             self.seconds |= {name: seconds for name, seconds in spent.items() if seconds}
+        self.seconds["linking"] = layout.linking
         self.cached = account.found
         self.workspace = layout.workspace
         self.steps = [self._step(step, layout.plan) for step in layout.plan.steps]
@@ -123,7 +124,8 @@ class Explanation:
             for node in (*step.body, *step.ends):
                 out.count(node)
             for _, target in step.stores:
-                out.writes[self._array(target.base)] = out.writes.get(self._array(target.base), 0) + target.base.dtype.itemsize
+                name = self._array(target.base)
+                out.writes[name] = out.writes.get(name, 0) + target.base.dtype.itemsize
             return out
         node = step.node
         args = [plan.source(a) if isinstance(a, Node) else a for a in node.args if shape_of(a) != ()]
@@ -149,12 +151,14 @@ class Explanation:
                 out.count(node)
             for node in walk.nest.ends:
                 axes = node.params.get("axis")
-                out.reductions.append(f"{node.op.name}{list(node.shape)}" if axes is None else f"{node.op.name} over axes {list(axes)}")  # type: ignore[union-attr]
+                where = f"into {list(node.shape)}" if axes is None else f"over axes {list(axes)}"
+                out.reductions.append(f"{node.op} {where}")
             for key, access in walk.accesses.items():
                 base = access.base
                 if isinstance(base, Node) and base in region.local:
                     continue
-                count = math.prod(n for n, s in zip(walk.sizes, access.strides, strict=True) if s or key[0] in ("gather", "scatter"))
+                every = key[0] in ("gather", "scatter")  # an element for each index, wherever it is
+                count = math.prod(n for n, s in zip(walk.sizes, access.strides, strict=True) if s or every)
                 side = out.reads if key[0] in ("read", "gather", "index") else out.writes
                 name = self._array(base)
                 side[name] = max(side.get(name, 0), count * access.dtype.itemsize)

@@ -82,6 +82,8 @@ def _rewritten(node: Node, args: list[Any]) -> Any:
         return args[0][node.params["k"]]
     if isinstance(node.op, Control):
         return rewritten(node.op, args, node.params)
+    if name == "add" and (joined := _joined(args)) is not None:
+        return joined
     if name == "matmul":
         x, y = args
         if len(node.shape) == 2 and shape_of(x)[0] * shape_of(x)[1] * shape_of(y)[1] <= MATVEC_LIMIT:
@@ -96,6 +98,64 @@ def _rewritten(node: Node, args: list[Any]) -> Any:
     ):
         return viewed(args[0], node.op, node.params)
     return apply(node.op, *args, **node.params)  # type: ignore[arg-type]
+
+
+def _joined(args: list[Any]) -> Any:
+    """The sum of two vectors, each zero outside some pieces, as one concatenation of their pieces; None if it is not.
+
+    Gradients of the slices of a parameter vector add up like this.
+    """
+    parts: list[tuple[int, int, Any]] = []
+    shape = None
+    for a in args:
+        found = _pieces_of(a)
+        if found is None or (shape is not None and shape_of(a) != shape):
+            return None
+        shape = shape_of(a)
+        parts += found
+    parts.sort(key=lambda p: p[0])
+    out, at = [], 0
+    for start, length, piece in parts:
+        if start < at:
+            return None
+        if start > at:
+            out.append(np.zeros(start - at, args[0].dtype))
+        out.append(np.reshape(piece, (length,)))
+        at = start + length
+    assert shape is not None
+    if at < shape[0]:
+        out.append(np.zeros(shape[0] - at, args[0].dtype))
+    return np.concatenate(out)
+
+
+def _pieces_of(a: Any) -> list[tuple[int, int, Any]] | None:
+    """Start, length and value of the pieces of a vector that is zero elsewhere."""
+    if not isinstance(a, Tracer) or len(a.shape) != 1 or a.node.op is None:
+        return None
+    node, graph = a.node, a.graph
+    if node.op.name == "index_add":
+        (part,) = node.params["index"] if len(node.params["index"]) == 1 else (None,)
+        if isinstance(part, int):
+            start, length, step = part % a.shape[0], 1, 1
+        elif isinstance(part, slice):
+            start, stop, step = part.indices(a.shape[0])
+            length = max(stop - start, 0)
+        else:
+            return None
+        if step != 1 or length != int(np.prod(shape_of(node.args[0]), dtype=int)):
+            return None
+        value = node.args[0]
+        return [(start, length, Tracer(graph, value) if isinstance(value, Node) else value)]
+    if node.op.name == "concatenate":
+        out, at = [], 0
+        for piece in node.args:
+            n = shape_of(piece)[0]
+            zero = isinstance(piece, np.ndarray) and not piece.any()
+            if not zero:
+                out.append((at, n, Tracer(graph, piece) if isinstance(piece, Node) else piece))
+            at += n
+        return out
+    return None
 
 
 def viewed(x: Tracer, op: Any, params: dict[str, Any], depth: int = 0) -> Any:
@@ -385,7 +445,7 @@ class Plan:
         user: dict[Any, Nest] = {}  # the nest in which a node (or the argument k of a join) is used up
 
         def nest(space: tuple[int, ...], stage: int, near: Any = None) -> Nest:
-            """The nest over a space: that of the node `near` if it fits, else the last one, or a new one if that is full."""
+            """The nest over a space: that of the node `near` if it fits, else the last one, or a new one after a full."""
             own = home.get(near) if isinstance(near, Node) else None
             if own is not None and own.space == space and own.stage == stage:
                 return own
@@ -437,7 +497,8 @@ class Plan:
         for o in self.program.outputs:
             if isinstance(o, Node) and o.op is not None:
                 self._store(self.views[o].base if o in self.views else o)
-        ordered = sorted([*(n for found in nests.values() for n in found), *opaque], key=lambda s: (s.stage, isinstance(s, Opaque)))
+        every = [*(n for found in nests.values() for n in found), *opaque]
+        ordered = sorted(every, key=lambda s: (s.stage, isinstance(s, Opaque)))
         self.steps: list[Any] = regions(ordered, self)
         for step in self.steps:
             if isinstance(step, Region):

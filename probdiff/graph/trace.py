@@ -30,7 +30,7 @@ sweep = Sweep()
 class Graph:
     """One recording. Equal operations on equal arguments are recorded once."""
 
-    __slots__ = ("level", "lifted", "limit", "memo", "nodes", "views")
+    __slots__ = ("finite", "level", "lifted", "limit", "memo", "nodes", "views")
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit  # of operations; more are refused
@@ -38,6 +38,7 @@ class Graph:
         self.memo: dict[Any, Node] = {}
         self.nodes: list[Node] = []  # keeps every node alive, so that the ids in memo stay valid
         self.lifted: list[tuple[Lifted, Node]] = []
+        self.finite: dict[int, tuple[np.ndarray, bool]] = {}
         self.views: dict[Any, Array] = {}  # of elementwise results: see compiler.fuse
 
     def input(self, shape: tuple[int, ...], dtype: Any) -> Tracer:
@@ -52,6 +53,13 @@ class Graph:
         self.lifted.append((value, node))
         return node
 
+    def _finite(self, a: np.ndarray) -> bool:
+        """Whether a constant array is finite, so that 0 times it needs no guard."""
+        known = self.finite.get(id(a))
+        if known is None:
+            known = self.finite[id(a)] = a, bool(np.isfinite(a).all())
+        return known[1]
+
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
         nodes = []
         for a in args:
@@ -65,7 +73,7 @@ class Graph:
                 nodes.append(a)
             else:
                 nodes.append(np.asarray(a))
-        if op is TIMES and any(_finite_number(a) for a in nodes):
+        if op is TIMES and any(_finite_number(a) or (type(a) is np.ndarray and self._finite(a)) for a in nodes):
             op = MULTIPLY
         same = identity(op, nodes)
         if same is not None:

@@ -194,6 +194,7 @@ row("log2", np.log2, dx=lambda x, z: 1.0 / (x * LN2))
 row("log10", np.log10, dx=lambda x, z: 1.0 / (x * LN10))
 row("log1p", np.log1p, dx=lambda x, z: 1.0 / (1.0 + x))
 row("logaddexp", np.logaddexp, dx=lambda x, y, z: _share(x, z), dy=lambda x, y, z: _share(y, z))
+row("softplus", lambda x: np.logaddexp(0.0, x), dx=lambda x, z: _logistic(x))
 row("logaddexp2", np.logaddexp2, dx=lambda x, y, z: np.exp2(x - z), dy=lambda x, y, z: np.exp2(y - z))
 
 # Trigonometric and hyperbolic
@@ -243,6 +244,11 @@ def _identity(x: Any) -> Any:
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     return np.minimum(np.maximum(x, low), high)
+
+
+def _logistic(x: Array) -> Array:  # by the exponential that softplus has computed already
+    e = np.exp(-np.abs(x))
+    return np.where(x > 0, 1.0, e) / (1.0 + e)
 
 
 def _ratio(x: Array, z: Array) -> Array:  # hypot(0, 0): the subgradient of least norm is 0

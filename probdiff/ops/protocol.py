@@ -225,10 +225,13 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Array:
         return np.mean(a, axis=axis)
     if shape_of(weights) != shape_of(a):
         if axis is None:
-            raise ShapeError(f"{user_line()}: np.average got shapes {shape_of(a)} and {shape_of(weights)}; give the axis.")
+            shapes = f"{shape_of(a)} and {shape_of(weights)}"
+            raise ShapeError(f"{user_line()}: np.average got shapes {shapes}; give the axis.")
         axes = normalise(axis, len(shape_of(a)))
         if shape_of(weights) != tuple(shape_of(a)[k] for k in axes):
-            raise ShapeError(f"{user_line()}: np.average got {shape_of(weights)} weights along axis {axis} of {shape_of(a)}.")
+            raise ShapeError(
+                f"{user_line()}: np.average got {shape_of(weights)} weights along axis {axis} of {shape_of(a)}."
+            )
         weights = np.reshape(weights, tuple(n if k in axes else 1 for k, n in enumerate(shape_of(a))))
     return np.sum(a * weights, axis=axis) / np.sum(np.broadcast_to(weights, shape_of(a)), axis=axis)
 
@@ -548,7 +551,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     shape = shape_of(arr)
     if len(shape_of(indices)) != len(shape):
         raise ShapeError(f"{user_line()}: np.take_along_axis got shapes {shape} and {shape_of(indices)}.")
-    grids: list[Any] = [np.arange(n).reshape((1,) * k + (-1,) + (1,) * (len(shape) - k - 1)) for k, n in enumerate(shape)]
+    after = range(len(shape) - 1, -1, -1)
+    grids: list[Any] = [np.arange(n).reshape((-1,) + (1,) * k) for n, k in zip(shape, after, strict=True)]
     grids[axis] = indices
     return apply(GETITEM, arr, *grids, index=tuple(Slot(k) for k in range(len(shape))))
 
@@ -867,6 +871,17 @@ def _divmod(x: Array, y: Array) -> tuple[Array, Array]:
     return np.floor_divide(x, y), np.remainder(x, y)
 
 
+def _logaddexp(x: Array, y: Array) -> Array:
+    """log(1 + exp(x)) is a row of its own: its value and its derivative share one exponential."""
+    if not is_lifted(x) and not shape_of(x) and x == 0:
+        return apply(rows["softplus"], y)
+    if not is_lifted(y) and not shape_of(y) and y == 0:
+        return apply(rows["softplus"], x)
+    return apply(rows["logaddexp"], x, y)
+
+
+del ufuncs[np.logaddexp]
+composed[np.logaddexp] = _logaddexp
 composed[np.divmod] = _divmod
 composed[np.degrees] = np.rad2deg
 composed[np.radians] = np.deg2rad

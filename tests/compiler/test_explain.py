@@ -80,7 +80,7 @@ def test_arrays_that_are_never_stored() -> None:
 def test_compile_time_by_phase() -> None:
     compiled = compile(value_and_grad(lambda x: np.sum(np.sin(x) * 0.1234567)))
     report = compiled.explain(X)
-    assert set(report.seconds) == {"tracing", "planning", "emitting", "optimising", "generating"}
+    assert set(report.seconds) == {"tracing", "planning", "emitting", "optimising", "generating", "linking"}
     assert all(seconds > 0 for seconds in report.seconds.values())
     assert not report.cached
     assert "machine code made in this process" in str(report)

@@ -54,6 +54,7 @@ domains: dict[str, Points] = {
     "log1p": (np.array([-0.7, -0.2, 0.4, 1.3, 5.0]),),
     "logaddexp": (ANY, OTHER),
     "logaddexp2": (ANY, OTHER),
+    "softplus": (ANY,),
     # trigonometric and hyperbolic
     "sin": (ANY,),
     "cos": (ANY,),

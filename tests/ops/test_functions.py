@@ -621,3 +621,12 @@ def test_rounding_is_half_to_even(backend: str) -> None:
 def test_refused() -> None:
     with pytest.raises(probdiff.errors.UnsupportedError, match="np.empty_like makes an array to assign into"):
         gradient(lambda x: np.sum(np.empty_like(x)), V)
+
+
+def test_shapes_that_do_not_fit() -> None:
+    with pytest.raises(probdiff.errors.ShapeError, match=r"np.average got shapes \(3, 4\) and \(3,\); give the axis"):
+        gradient(lambda x: np.average(x, weights=V[:3]), M)
+    with pytest.raises(probdiff.errors.ShapeError, match=r"np.average got \(5,\) weights along axis 0 of \(3, 4\)"):
+        gradient(lambda x: np.average(np.average(x, axis=0, weights=V)), M)
+    with pytest.raises(probdiff.errors.ShapeError, match=r"np.take_along_axis got shapes \(3, 4\) and \(2,\)"):
+        gradient(lambda x: np.sum(np.take_along_axis(x, np.array([0, 1]), 0)), M)

@@ -42,7 +42,8 @@ def density(run: Any, data: Sequence[np.ndarray]) -> int:
         if not isinstance(o, Node):  # a result that does not depend on x
             value = np.ascontiguousarray(o)
             arrays.append(value)
-            copies.append(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {_constant(value)}, i64 {value.nbytes}, i1 0)")
+            source = _constant(value)
+            copies.append(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {value.nbytes}, i1 0)")
     (n,) = program.inputs[0].shape
     text = _text(n, layout.workspace, where, layout.code[0] if layout.code else 0, copies)
     (address,) = jit.load(text, ["density"], speed=1, cached=False)
@@ -56,8 +57,8 @@ def _check(layout: Any, given: int) -> None:
             node = step.node
             kinds = ", ".join(f"{a.dtype}{list(a.shape)}" for a in node.args if hasattr(a, "shape"))
             raise UnsupportedError(
-                f"compiled.address needs a program that is all machine code; NumPy evaluates {node.op.name}({kinds}) in "  # type: ignore[union-attr]
-                "this one. compiled.explain() lists such steps."
+                f"compiled.address needs a program that is all machine code; NumPy evaluates {node.op}({kinds}) "
+                "in this one. compiled.explain() lists such steps."
             )
     inputs, outputs = layout.program.inputs, layout.program.outputs
     if len(inputs) != 1 + given:
@@ -80,7 +81,8 @@ def _constant(a: np.ndarray) -> str:
 def _text(n: int, workspace: int, where: list[str], code: int, copies: list[str]) -> str:
     small = workspace <= STACK
     stores = "\n".join(
-        f"  %at.{k} = getelementptr ptr, ptr %buffers, i64 {k}\n  store ptr {p}, ptr %at.{k}" for k, p in enumerate(where)
+        f"  %at.{k} = getelementptr ptr, ptr %buffers, i64 {k}\n  store ptr {p}, ptr %at.{k}"
+        for k, p in enumerate(where)
     )
     written = "\n".join("  " + c for c in copies)
     memory = f"%work = alloca i8, i64 {max(workspace, 1)}, align 64"

@@ -2,7 +2,7 @@
 
 A file is named by all that decides its content: the LLVM text, the processor, the versions of LLVM and of this package.
 It is written beside its place and moved there, so that readers and writers never meet halfway; it carries a checksum,
-so that a damaged one is ignored and replaced. Code from a folder or file that someone else could have written is not run.
+so that a damaged one is ignored and replaced. Code that someone else could have written is not run.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def write(name: str, stored: Stored) -> None:
 
 
 def prune(place: Path, limit: int = LIMIT) -> None:
-    """Delete what was used longest ago until three quarters of `limit` are left, and what killed writers left behind."""
+    """Delete what was used longest ago until 3/4 of `limit` are left, and what killed writers left behind."""
     now, files, total = time.time(), [], 0
     try:
         with os.scandir(place) as entries:

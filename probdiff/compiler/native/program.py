@@ -138,10 +138,12 @@ class Layout:
         described = [(a.shape, a.dtype, False) for a in (*self.program.inputs, *fixed)]
         described += [(o.shape, o.dtype, True) for o in self.outputs]
         described.append(((self.workspace,), np.dtype(np.uint8), True))
+        start = time.perf_counter()
         calls = [
             caller(addresses[f"part{k}"], described) if f"part{k}" in addresses else s
             for k, s in enumerate(self.segments)
         ]
+        self.linking = time.perf_counter() - start
         return Runner(self, calls, fixed)
 
     def pointer(self, a: Any) -> tuple[int, int]:

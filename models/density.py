@@ -1,0 +1,113 @@
+"""Log-densities of a flat vector of real numbers: what samplers and optimisers ask of every model."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from probdiff.distributions.parameters import unchecked
+from probdiff.errors import ShapeError
+from probdiff.models.layout import Layout
+from probdiff.models.rows import Rows
+from probdiff.tree import Array
+
+# Stan's habit: a start within two units of the origin in every unconstrained coordinate.
+START_RADIUS = 2.0
+
+
+class FlatDensity:
+    """A model with a `layout`, a `logdensity(q)` and the values `located(q)`, both of which can be traced.
+
+    From these come the gradient, Hessian-vector products, and the way from coordinates to named values.
+    """
+
+    layout: Layout
+    releases_gil = False
+
+    @property
+    def dim(self) -> int:
+        """The number of unconstrained coordinates."""
+        return self.layout.dim
+
+    def check_sampleable(self) -> None:
+        """UnsupportedError if Hamiltonian Monte Carlo cannot move every parameter."""
+        raise NotImplementedError
+
+    def logdensity(self, q: Array) -> Array:
+        """The log-density of the unconstrained vector `q`. It can be traced."""
+        raise NotImplementedError
+
+    def located(self, q: Array) -> dict[str, Any]:
+        """The named values at `q`. It can be traced."""
+        raise NotImplementedError
+
+    def check_vector(self, q: Array, owner: str) -> None:
+        if q.shape != (self.dim,):
+            raise ShapeError(f"{owner} needs a vector of length {self.dim}, got shape {q.shape}.")
+
+    def value_and_grad(self, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """The log-density of `q` and its gradient, from one compiled program."""
+        value, gradient = self.compiled(q)
+        return float(value), gradient
+
+    def gradient(self, q: np.ndarray) -> np.ndarray:
+        """The gradient of the log-density at `q`."""
+        return self.value_and_grad(q)[1]
+
+    def hvp(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The Hessian of the log-density at `q`, times the vector `v`, from one compiled program."""
+        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        self.check_vector(q, "hvp")
+        self.check_vector(v, "hvp")
+        result: np.ndarray = self.compiled_hvp(q, v)
+        return result
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """The compiled program of value and gradient, made at its first use."""
+        from probdiff import compile, value_and_grad
+
+        self.check_sampleable()
+        return compile(value_and_grad(self.logdensity))
+
+    @functools.cached_property
+    def compiled_hvp(self) -> Any:
+        """The compiled program of Hessian-vector products, made at its first use."""
+        from probdiff import compile, hvp
+
+        self.check_sampleable()
+        return compile(hvp(self.logdensity))
+
+    @functools.cached_property
+    def located_rows(self) -> Rows:
+        """`located` over many vectors, compiled at its first use."""
+        return Rows(self.located, 2 * self.dim)
+
+    def initial(self, rng: np.random.Generator) -> np.ndarray:
+        """A starting point: uniform in (-2, 2) for each unconstrained coordinate. Its density is not looked at."""
+        self.check_sampleable()
+        return rng.uniform(-START_RADIUS, START_RADIUS, self.dim)
+
+    def constrain(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """The named values at the unconstrained vector `q`, derived ones included."""
+        q = np.asarray(q, dtype=float)
+        self.check_vector(q, "constrain")
+        self.check_sampleable()
+        with np.errstate(all="ignore"), unchecked():
+            return {name: np.asarray(value) for name, value in self.located(q).items()}
+
+    def constrain_many(self, Q: np.ndarray) -> dict[str, np.ndarray]:
+        """The same for each vector along the last axis of `Q`, which may have any leading axes."""
+        Q = np.asarray(Q, dtype=float)
+        if Q.ndim == 0 or Q.shape[-1] != self.dim:
+            raise ShapeError(f"constrain_many needs vectors of length {self.dim}, got shape {Q.shape}.")
+        self.check_sampleable()
+        lead, rows = Q.shape[:-1], Q.reshape(-1, self.dim)
+        if len(rows) == 0:
+            one = self.constrain(np.zeros(self.dim))
+            return {name: np.zeros(lead + np.shape(value)) for name, value in one.items()}
+        found: Mapping[str, np.ndarray] = self.located_rows(rows)
+        return {name: array.reshape(lead + array.shape[1:]) for name, array in found.items()}

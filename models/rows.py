@@ -1,0 +1,55 @@
+"""Functions of one point, applied to many: a native loop over the rows, compiled once for any number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from probdiff.tree import Tree, flatten, unflatten
+
+# Rows to a block: enough that the cost of a call does not show, few enough that a short last block wastes little.
+ROWS = 512
+NUMBERS = 1 << 16
+
+
+class Rows:
+    """`f` of one row, as a function of a structure of arrays with rows along their first axis.
+
+    f      a function that can be traced; its result is a structure of numbers and arrays
+    width  about how many numbers f takes and gives, which bounds the memory of a block
+    """
+
+    def __init__(self, f: Callable[[Any], Tree], width: int = 1) -> None:
+        from probdiff import compile
+
+        self.f = f
+        self.size = max(1, min(ROWS, NUMBERS // max(width, 1)))
+        self.compiled = compile(self.block)
+
+    def block(self, rows: Tree) -> Tree:
+        """The results of a block of rows, stacked. It can be traced."""
+        from probdiff import scan
+
+        return scan(lambda carry, row: (carry, self.f(row)), 0.0, rows)[1]
+
+    def blocks(self, rows: Tree) -> Iterator[tuple[int, Tree]]:
+        """For each block, how many of its rows are real, and their results; the last block is filled up."""
+        leaves, spec = flatten(rows)
+        count = len(leaves[0])
+        for start in range(0, count, self.size):
+            part = [leaf[start : start + self.size] for leaf in leaves]
+            real = min(self.size, count - start)
+            if real < self.size:
+                part = [np.concatenate([x, np.repeat(x[-1:], self.size - real, axis=0)]) for x in part]
+            yield real, self.compiled(unflatten(spec, part))
+
+    def __call__(self, rows: Tree) -> Tree:
+        """The results of all rows, stacked along the first axis; there must be a row."""
+        pieces: list[list[np.ndarray]] = []
+        spec: Any = None
+        for real, result in self.blocks(rows):
+            leaves, spec = flatten(result)
+            pieces.append([leaf[:real] for leaf in leaves])
+        return unflatten(spec, [column[0] if len(column) == 1 else np.concatenate(column) for column in zip(*pieces)])
