@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff.ad.control import scan
-from probdiff.ad.transforms import stop_gradient
+from probdiff import scan, stop_gradient
 from probdiff.tree import Array
 
 

@@ -11,8 +11,15 @@ from probdiff.models.zoo.data_sets import load
 from probdiff.models.zoo.runge_kutta import runge_kutta
 from probdiff.tree import Array
 
-# Steps between measurements. The elimination is fast while C is small: 32 keep the method stable to K_m = 0.005.
-STEPS = 32
+# Steps between measurements, and in the first interval, where a small K_m takes C up in a moment: they grow from zero.
+STEPS, FIRST_STEPS = 4, 32
+
+
+def grid(times: np.ndarray) -> np.ndarray:
+    """Equal steps that meet every measurement, after quadratically growing ones from zero to the first."""
+    first = times[0] * np.linspace(0, 1, FIRST_STEPS + 1) ** 2
+    later = np.linspace(times[0], times[-1], STEPS * (len(times) - 1) + 1)
+    return np.concatenate([first, later[1:]])
 
 
 def one_compartment() -> Posterior:
@@ -24,7 +31,7 @@ def one_compartment() -> Posterior:
         def change(t: Array, C: Array) -> Array:
             return (data.dose * k_a * np.exp(-k_a * t) - V_m * C / (K_m + C)) / data.volume
 
-        path = runge_kutta(change, 0.0, data.times[0] / STEPS, STEPS * len(data.times))
-        return LogNormal(np.log(path[STEPS - 1 :: STEPS]), sigma)
+        path = runge_kutta(change, 0.0, grid(data.times))
+        return LogNormal(np.log(path[FIRST_STEPS - 1 :: STEPS]), sigma)
 
     return Posterior(prior, observe, data.concentration)

@@ -54,10 +54,10 @@ class Graph:
         return node
 
     def _finite(self, a: np.ndarray) -> bool:
-        """Whether a constant array is finite, so that 0 times it needs no guard."""
+        """Whether no element of a constant array is zero, infinite or NaN, so that a product with it needs no guard."""
         known = self.finite.get(id(a))
         if known is None:
-            known = self.finite[id(a)] = a, bool(np.isfinite(a).all())
+            known = self.finite[id(a)] = a, bool(np.isfinite(a).all() and a.all())
         return known[1]
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
