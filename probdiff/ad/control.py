@@ -1,8 +1,7 @@
 """Control flow that can be recorded: cond, while_loop, fori_loop, scan, over structured carries.
 
-Bodies are recorded as programs of their own; what they close over becomes an operand. Each operation then has four
-meanings: evaluated on plain arrays, recorded by a tracer, pushed forward by duals (the same loop with tangents beside
-the values, nothing stored) and pulled back under reverse mode (a scan that keeps its carries and walks them backwards).
+Bodies are recorded as programs of their own; what they close over becomes an operand. What an operation then means on
+arrays, tracers, duals and variables of a tape is in `control_rules`.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.ad.dual import Dual, full
-from probdiff.ad.reverse import Tape, Variable
-from probdiff.ad.transforms import innermost, pullback, record_many
-from probdiff.compiler.interpret import interpret
+from probdiff.ad.dual import Dual
+from probdiff.ad.reverse import Variable
 from probdiff.errors import ParameterError, ShapeError, TracedValueError, UnsupportedError
 from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import Graph, Tracer, capture
-from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, shapes_of_scan
-from probdiff.ops.dispatch import dtype_of, is_float, is_lifted, new_level, shape_of, user_line
-from probdiff.tree import Array, Tree, flatten, paths, unflatten
+from probdiff.graph.trace import Tracer, capture
+from probdiff.ops.control import COND, SCAN, WHILE
+from probdiff.ops.dispatch import dtype_of, is_lifted, shape_of, user_line
+from probdiff.tree import Array, Tree, flatten, unflatten
 
 
 def cond(pred: Array, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree], *operands: Tree) -> Tree:
@@ -124,7 +121,7 @@ def scan(
 
 def _scan(f: Callable[..., Any], leaves: list[Any], spec: Any, more: Any, name: str) -> Any:
     x_leaves, x_spec, length, reverse = more
-    rows = [_Kind(shape_of(x)[1:], dtype_of(x)) for x in x_leaves]
+    rows = [Kind(shape_of(x)[1:], dtype_of(x)) for x in x_leaves]
     body = Body(f, (spec, x_spec), [leaves, rows], wrap=True)
     k = len(leaves)
     y_spec = body.split(k, spec, name)
@@ -174,7 +171,7 @@ class _Promote(Exception):
         self.dtypes = dtypes
 
 
-class _Kind:
+class Kind:
     """Shape and dtype of an input that is not at hand."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -292,279 +289,4 @@ def _beneath(x: Any) -> Any:
     return x
 
 
-# The four meanings
-
-
-def run(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Array, ...]:
-    """Evaluate, record or differentiate a control operation."""
-    top = innermost(list(operands))
-    if top is None:
-        return op.evaluate(*operands, **params)
-    if isinstance(top, Tracer):
-        return _record(top.graph, op, operands, params)
-    if type(top) is Dual:
-        return _forward(op, top, operands, params)
-    assert type(top) is Variable
-    return _reverse(op, top.tape, operands, params)
-
-
-def _record(graph: Graph, op: Control, operands: Any, params: dict[str, Any]) -> tuple[Array, ...]:
-    node = graph.record(op, operands, params).node
-    shapes = op.outputs(node.args, params)
-    out = []
-    for k, (shape, dtype) in enumerate(shapes):
-        member = Node(PROJECT, (node,), {"k": k}, shape, dtype)
-        graph.nodes.append(member)
-        out.append(Tracer(graph, member))
-    return tuple(out)
-
-
-def _forward(op: Control, top: Dual, operands: Any, params: dict[str, Any]) -> tuple[Array, ...]:
-    level, width = top.level, len(top.partials)
-    values = [x.value if type(x) is Dual and x.level == level else x for x in operands]
-    dots: list[Any] = [
-        [None if p is None else full(p, x.value) for p in x.partials]
-        if type(x) is Dual and x.level == level and is_float(x)
-        else [None] * width
-        for x in operands
-    ]
-    result = _pushed[op](values, dots, width, params)
-    return tuple(Dual(level, z, tuple(z_dots)) if any(d is not None for d in z_dots) else z for z, z_dots in result)
-
-
-def _dual_program(program: Program, values: Any, dots: Any, width: int) -> list[tuple[Any, list[Any]]]:
-    """Values and tangents of a program's outputs."""
-    level = new_level()
-    inputs = [
-        Dual(level, v, tuple(d)) if any(e is not None for e in d) else v for v, d in zip(values, dots, strict=True)
-    ]
-    out = []
-    for y in interpret(program, inputs):
-        if type(y) is Dual and y.level == level:
-            out.append((y.value, [None if p is None else full(p, y.value) for p in y.partials]))
-        else:
-            out.append((y, [None] * width))
-    return out
-
-
-def _filled(value: Any, dots: list[Any]) -> list[Any]:
-    return [np.zeros(shape_of(value), dtype_of(value))[()] if d is None else d for d in dots]
-
-
-def _moving(start: list[bool], step: Callable[[list[bool]], list[bool]]) -> list[bool]:
-    """Which carries have a tangent, once the loop has been round often enough."""
-    now = start
-    while True:
-        then = [a or b for a, b in zip(now, step(now), strict=True)]
-        if then == now:
-            return now
-        now = then
-
-
-def _push_cond(values: Any, dots: Any, width: int, params: dict[str, Any]) -> list[tuple[Any, list[Any]]]:
-    pred, rest, rest_dots = values[0], values[1:], dots[1:]
-    seen: list[list[bool]] = []
-
-    def branch(program: Program) -> Callable[[], Any]:
-        def call() -> Any:
-            out = _dual_program(program, rest, rest_dots, width)
-            return [v for v, _ in out], [d for _, d in out]
-
-        return call
-
-    for name in ("true", "false"):
-        graph_values = _probe(branch(params[name]))
-        seen.append([any(d is not None for d in dd) for dd in graph_values[1]])
-    active = [a or b for a, b in zip(*seen, strict=True)]
-
-    def full_branch(program: Program) -> Callable[[], Any]:
-        def call() -> Any:
-            vs, ds = branch(program)()
-            return vs, [_filled(v, d) if on else None for v, d, on in zip(vs, ds, active, strict=True)]
-
-        return call
-
-    vs, ds = cond(pred, full_branch(params["true"]), full_branch(params["false"]))
-    return [(v, d if d is not None else [None] * width) for v, d in zip(vs, ds, strict=True)]
-
-
-def _probe(f: Callable[[], Any]) -> Any:
-    """What f returns in structure; nothing is computed on plain arrays that matters."""
-    holder = []
-
-    def keep() -> Any:
-        holder.append(f())
-        return holder[0]
-
-    capture(lambda: keep() and 0.0, flatten(())[1], [], [])
-    return holder[0]
-
-
-def _push_while(values: Any, dots: Any, width: int, params: dict[str, Any]) -> list[tuple[Any, list[Any]]]:
-    k, m = params["carry"], params["cond_consts"]
-    check_consts, step_consts, step_dots = values[k : k + m], values[k + m :], dots[k + m :]
-
-    def body(carry: Any) -> Any:
-        vs, ds = carry
-        padded = [d if d is not None else [None] * width for d in ds]
-        out = _dual_program(params["body"], [*vs, *step_consts], [*padded, *step_dots], width)
-        return [v for v, _ in out], [
-            _filled(v, d) if on is not None else None for (v, d), on in zip(out, ds, strict=True)
-        ]
-
-    def spread(on: list[bool]) -> list[bool]:
-        ds = [_filled(v, [None] * width) if a else None for v, a in zip(values[:k], on, strict=True)]
-        found: list[bool] = []
-
-        def once(*vs: Any) -> Any:
-            padded = [d if d is not None else [None] * width for d in ds]
-            out = _dual_program(params["body"], [*vs, *step_consts], [*padded, *step_dots], width)
-            found.extend(any(d is not None for d in dd) for _, dd in out)
-            return 0.0
-
-        _shape_only(once, values[:k])
-        return found
-
-    active = _moving([any(d is not None for d in dd) for dd in dots[:k]], spread)
-    start = [_filled(v, d) if on else None for v, d, on in zip(values[:k], dots[:k], active, strict=True)]
-
-    def check(carry: Any) -> Array:
-        return interpret(params["cond"], [*carry[0], *check_consts])[0]
-
-    vs, ds = while_loop(check, body, (values[:k], start))
-    return [(v, d if d is not None else [None] * width) for v, d in zip(vs, ds, strict=True)]
-
-
-def _shape_only(f: Callable[..., Any], like: list[Any]) -> None:
-    """Record f once for its structure."""
-    spec = flatten(tuple(0.0 for _ in like))[1]
-    capture(f, spec, [(shape_of(x), dtype_of(x)) for x in like], list(range(len(like))))
-
-
-def _push_scan(values: Any, dots: Any, width: int, params: dict[str, Any]) -> list[tuple[Any, list[Any]]]:
-    k, m, program = params["carry"], params["xs"], params["body"]
-    xs, x_dots, consts, const_dots = values[k : k + m], dots[k : k + m], values[k + m :], dots[k + m :]
-    x_dots = [d if any(e is not None for e in d) else None for d in x_dots]
-
-    def step(vs: Any, ds: Any, x: Any, xd: Any) -> list[tuple[Any, list[Any]]]:
-        padded = [d if d is not None else [None] * width for d in ds]
-        padded_x = [d if d is not None else [None] * width for d in xd]
-        return _dual_program(program, [*vs, *x, *consts], [*padded, *padded_x, *const_dots], width)
-
-    def spread(on: list[bool]) -> list[bool]:
-        ds = [_filled(v, [None] * width) if a else None for v, a in zip(values[:k], on, strict=True)]
-        xd = [None if d is None else [None if e is None else np.zeros(shape_of(e)[1:]) for e in d] for d in x_dots]
-        found: list[bool] = []
-
-        def once(*args: Any) -> Any:
-            out = step(args[:k], ds, args[k:], xd)
-            found.extend(any(d is not None for d in dd) for _, dd in out[:k])
-            return 0.0
-
-        _shape_only(once, [*values[:k], *(_Kind(shape_of(x)[1:], dtype_of(x)) for x in xs)])
-        return found
-
-    active = _moving([any(d is not None for d in dd) for dd in dots[:k]], spread)
-    start = [_filled(v, d) if on else None for v, d, on in zip(values[:k], dots[:k], active, strict=True)]
-
-    def body(carry: Any, x: Any) -> Any:
-        out = step(*carry, *x)
-        ds = [_filled(v, d) if on else None for (v, d), on in zip(out[:k], active, strict=True)]
-        ys = [(v, d if any(e is not None for e in d) else None) for v, d in out[k:]]
-        return ([v for v, _ in out[:k]], ds), ys
-
-    (vs, ds), ys = scan(body, (values[:k], start), (list(xs), x_dots), params["length"], params["reverse"])
-    carries = [(v, d if d is not None else [None] * width) for v, d in zip(vs, ds, strict=True)]
-    return carries + [(v, d if d is not None else [None] * width) for v, d in ys]
-
-
-_pushed: dict[Control, Any] = {COND: _push_cond, WHILE: _push_while, SCAN: _push_scan}
-
-
-def _reverse(op: Control, tape: Tape, operands: Any, params: dict[str, Any]) -> tuple[Array, ...]:
-    mine = [k for k, x in enumerate(operands) if type(x) is Variable and x.tape is tape]
-    values = [x.value if k in mine else x for k, x in enumerate(operands)]
-    if op is WHILE:
-        raise UnsupportedError(
-            f"{user_line()}: reverse mode met a while_loop, whose number of steps is not known.\n    "
-            "Wrap the function around it: fwddiff(f)(x) differentiates it forwards; or use fori_loop or scan."
-        )
-    if op is COND:
-        return _reverse_cond(tape, operands, values, mine, params)
-    return _reverse_scan(tape, operands, values, mine, params)
-
-
-def _bars(program: Program, inputs: list[Any], wrt: list[int], y_bars: list[Any]) -> list[Any]:
-    """Cotangents of some inputs of a program, zeros where there are none."""
-
-    def of(*xs: Any) -> tuple[Any, ...]:
-        full_inputs = list(inputs)
-        for k, x in zip(wrt, xs, strict=True):
-            full_inputs[k] = x
-        return tuple(interpret(program, full_inputs))
-
-    return list(pullback(of, *(inputs[k] for k in wrt))[1](tuple(y_bars)))
-
-
-def _reverse_cond(tape: Tape, operands: Any, values: Any, mine: list[int], params: dict[str, Any]) -> tuple[Array, ...]:
-    out = list(COND.run(*values, **params))
-    floats = [k for k in mine if k > 0]
-
-    def back(y_bars: list[Any]) -> list[Any]:
-        def branch(program: Program) -> Callable[[], Any]:
-            return lambda: _bars(program, values[1:], [k - 1 for k in floats], y_bars)
-
-        return list(cond(values[0], branch(params["true"]), branch(params["false"])))
-
-    return tuple(record_many(tape, out, [operands[k] for k in floats], back))
-
-
-def _reverse_scan(tape: Tape, operands: Any, values: Any, mine: list[int], params: dict[str, Any]) -> tuple[Array, ...]:
-    k, m, program = params["carry"], params["xs"], params["body"]
-    length, reverse = params["length"], params["reverse"]
-    init, xs, consts = values[:k], values[k : k + m], values[k + m :]
-
-    def keeping(carry: Any, x: Any) -> Any:
-        out = interpret(program, [*carry, *x, *consts])
-        return list(out[:k]), (list(out[k:]), list(carry))
-
-    last, (ys, kept) = scan(keeping, list(init), list(xs), length, reverse)
-    moving = [j for j in range(k) if program.inputs[j].dtype.kind == "f"]
-    x_mine = [j for j in range(m) if k + j in mine]
-    c_mine = [j for j in range(len(consts)) if k + m + j in mine]
-
-    def back(y_bars: list[Any]) -> list[Any]:
-        ends = [
-            np.zeros(shape_of(last[j]), dtype_of(last[j])) if y_bars[j] is None else full(y_bars[j], last[j])
-            for j in moving
-        ]
-        sums = [np.zeros(shape_of(consts[j]), dtype_of(consts[j])) for j in c_mine]
-        given = [None if b is None else full(b, y) for b, y in zip(y_bars[k:], ys, strict=True)]
-
-        def step(carry: Any, x: Any) -> Any:
-            c_bars, totals = carry
-            before, row, bars = x
-            full_bars: list[Any] = [None] * k
-            for j, b in zip(moving, c_bars, strict=True):
-                full_bars[j] = b
-            wrt = [*moving, *(k + j for j in x_mine), *(k + m + j for j in c_mine)]
-            found = _bars(program, [*before, *row, *consts], wrt, [*full_bars, *bars])
-            n, p = len(moving), len(moving) + len(x_mine)
-            return (found[:n], [t + f for t, f in zip(totals, found[p:], strict=True)]), found[n:p]
-
-        (starts, totals), x_bars = scan(step, (ends, sums), (kept, list(xs), given), length, not reverse)
-        of = dict(zip(moving, starts, strict=True))
-        out: list[Any] = []
-        for position in mine:
-            if position < k:
-                out.append(of.get(position))
-            elif position < k + m:
-                out.append(x_bars[x_mine.index(position - k)])
-            else:
-                out.append(totals[c_mine.index(position - k - m)])
-        return out
-
-    return tuple(record_many(tape, [*last, *ys], [operands[j] for j in mine], back))
-
-
-__all__ = ["cond", "fori_loop", "paths", "scan", "shapes_of_scan", "while_loop"]
+__all__ = ["cond", "fori_loop", "scan", "while_loop"]

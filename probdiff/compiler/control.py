@@ -17,11 +17,18 @@ from probdiff.ops.dispatch import shape_of
 
 def evaluate(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     """The results of `op` by the interpreter."""
+    results: tuple[Any, ...]
     if op is COND:
-        return _cond(operands, params)
-    if op is WHILE:
-        return _while(operands, params)
-    return _scan(op, operands, params)
+        results = _cond(operands, params)
+    else:
+        results = _while(operands, params) if op is WHILE else _scan(op, operands, params)
+    if op.batch(operands, params) == ():
+        return results
+    kinds = op.outputs(operands, params)  # what does not depend on the arrays is the same in every element
+    return tuple(
+        r if shape_of(r) == shape else np.broadcast_to(r, shape).copy()
+        for r, (shape, _) in zip(results, kinds, strict=True)
+    )
 
 
 def _cond(operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ class Control(Op):
 
     def run(self, *operands: Any, **params: Any) -> tuple[Array, ...]:
         """Evaluate, record or differentiate, as the operands ask for."""
-        from probdiff.ad.control import run
+        from probdiff.ad.control_rules import run
 
         return run(self, operands, params)
 
@@ -49,14 +49,19 @@ class Control(Op):
         bodies = [p for p in params.values() if hasattr(p, "nodes")]
         if not all(scalar_program(p) for p in bodies):
             return ()
-        first = params.get("carry", 0)
-        rows = range(first, first + params.get("xs", 0))
-        return np.broadcast_shapes(*(shape_of(a) for k, a in enumerate(args) if k not in rows))
+        rows = row_range(self, params)
+        return np.broadcast_shapes(*(shape_of(a)[1:] if k in rows else shape_of(a) for k, a in enumerate(args)))
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         from probdiff.compiler.control import evaluate
 
         return evaluate(self, operands, params)
+
+
+def row_range(op: Control, params: dict[str, Any]) -> range:
+    """Which operands a scan reads row by row."""
+    first = params["carry"] if op is SCAN else 0
+    return range(first, first + params["xs"]) if op is SCAN else range(0)
 
 
 class Cond(Control):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from probdiff.compiler.native import cache, jit
+from probdiff.compiler.native import cache, jit, outside
 
 TEXT = """
 declare double @fmod(double, double)
@@ -84,6 +84,52 @@ def test_a_program_is_found_by_the_next_process(place: Path) -> None:
     assert first.endswith("made\n")
     assert second.endswith("disk\n")
     assert first.removesuffix("made\n") == second.removesuffix("disk\n")
+
+
+OUTSIDE = """
+import numpy as np, scipy.special
+from probdiff import compile
+rng = np.random.default_rng(0)
+A, big = rng.normal(size=(90, 90)), rng.normal(size=300_000)
+def f(x):
+    L = np.linalg.cholesky(A @ A.T + x[0] * np.eye(90))
+    return np.sum(np.log(np.diag(L))) + np.sum(scipy.special.gammainc(2.5, np.abs(x))) + np.sum(np.sin(big * x[1]))
+g = compile(f)
+print(float(g(np.array([0.3, 2.0]))), "disk" if g.explain().cached else "made")
+"""
+
+
+def test_routines_of_scipy_and_threads_are_found_again(place: Path) -> None:
+    first, made = run(OUTSIDE, place).split()
+    second, found = run(OUTSIDE, place).split()
+    assert (made, found) == ("made", "disk")
+    assert second == first
+
+
+def test_contents_of_arrays_are_not_part_of_the_code(place: Path) -> None:
+    code = """
+    import numpy as np
+    from probdiff import compile
+    data = np.arange(3.0) + {shift}
+    g = compile(lambda x: np.sum(x * data))
+    print(float(g(np.ones(3))), "disk" if g.explain().cached else "made")
+    """
+    assert run(code.format(shift=0), place) == "3.0 made\n"
+    assert run(code.format(shift=1), place) == "6.0 disk\n"
+
+
+def test_a_structure_that_says_too_little_is_not_a_key() -> None:
+    assert outside.structure(("add", (0, 1), (), (3,), "<f8")) is not None
+    assert outside.structure(("add", "<function f at 0x7f00>")) is None
+    assert outside.structure(("take", repr(np.arange(5000)))) is None
+
+
+def test_a_change_of_the_source_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = outside.structure(("add",))
+    monkeypatch.setattr(outside, "_source", lambda: "another")
+    assert outside.structure(("add",)) != before
+    monkeypatch.setattr(outside, "_source", lambda: None)
+    assert outside.structure(("add",)) is None
 
 
 def test_the_content_decides(place: Path) -> None:
@@ -242,7 +288,7 @@ def test_code_that_calls_what_is_not_here_is_made_again(place: Path) -> None:
     """An object file whose functions are missing would end the process when it is linked."""
     name = cache.key(CALLS_ABSENT, "3", "3", *jit._surroundings())
     cache.write(name, cache.Stored(("probdiff_test_absent",), b"not even code"))
-    assert jit._stored(name) is None
+    assert jit._stored(name, jit.has_symbol) is None
 
 
 def test_texts_with_addresses_are_not_kept(place: Path) -> None:

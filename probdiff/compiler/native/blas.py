@@ -148,3 +148,11 @@ def _solve(c: Caller, node: Node) -> None:
     turned = "N" if transpose == (way == "T") else "T"
     letters = [c.letter(s) for s in ("R", triangle, turned, "N")]
     c.call("dtrsm", [*letters, c.integer(k), c.integer(n), c.number(1.0), a, step, target, c.integer(k)])
+    b, view = c.b, c.segment.layout.plan.view(node.args[0])
+    singular = c.integer(0)
+    with for_range(b, I64(0), I64(n)) as i:
+        at = b.gep(a, [b.mul(i, I64(sum(view.strides)))], source_etype=DOUBLE)
+        zero = b.fcmp_ordered("==", b.load(at, typ=DOUBLE), ir.Constant(DOUBLE, 0.0))
+        b.store(b.or_(b.load(singular), b.zext(zero, I32)), singular)
+    with b.if_then(b.icmp_signed("!=", b.load(singular), I32(0))), for_range(b, I64(0), I64(n * k)) as j:
+        b.store(ir.Constant(DOUBLE, float("nan")), b.gep(target, [j], source_etype=DOUBLE))

@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,13 +75,36 @@ def optimised(text: str, speed: int = 3, effort: int = 3) -> Any:
     return module
 
 
+def recall(structure: str, names: list[str], available: Callable[[str], bool], account: Account) -> list[int] | None:
+    """The functions `names` of a module that was loaded with this `structure`, from disk; None if it is not there.
+
+    `available(name)` tells whether a function outside the module can be called, and may make it so.
+    """
+    start = time.perf_counter()
+    if cache.folder() is None:
+        return None
+    engine = _stored(cache.key(structure, *_surroundings()), available)
+    if engine is None:
+        return None
+    account.found = True
+    account.loading = time.perf_counter() - start
+    return [engine.get_function_address(n) for n in names]
+
+
 def load(
-    text: str, names: list[str], speed: int = 3, *, cached: bool = True, account: Account | None = None
+    text: str,
+    names: list[str],
+    speed: int = 3,
+    *,
+    cached: bool = True,
+    structure: str | None = None,
+    account: Account | None = None,
 ) -> list[int]:
     """Compile a module, or find it on disk, and return the addresses of its functions `names`.
 
-    cached   False for a text with addresses of this process in it: nobody else can use its code
-    account  where to write down the time taken
+    structure  under which `recall` finds it, before there is a text
+    cached     False for a text with addresses of this process in it: nobody else can use its code
+    account    where to write down the time taken
     """
     account = account or Account()
     start = time.perf_counter()
@@ -90,7 +114,7 @@ def load(
         speed, effort = 1, 1
     if cached and not _address.search(text) and cache.folder() is not None:
         name = cache.key(text, str(speed), str(effort), *_surroundings())
-        engine = _stored(name)
+        engine = _stored(name, has_symbol)
         if engine is not None:
             account.found = True
             account.loading = time.perf_counter() - start
@@ -108,13 +132,15 @@ def load(
     _engines.append(engine)
     if made:
         cache.write(name, cache.Stored(outside, made[0]))
+        if structure is not None:
+            cache.write(cache.key(structure, *_surroundings()), cache.Stored(outside, made[0]))
     return [engine.get_function_address(n) for n in names]
 
 
-def _stored(name: str) -> Any:
+def _stored(name: str, available: Callable[[str], bool]) -> Any:
     """An engine with the machine code of that name; None if there is none, or a function that it calls is not here."""
     stored = cache.read(name)
-    if stored is None or not all(has_symbol(s) for s in stored.symbols):
+    if stored is None or not all(available(s) for s in stored.symbols):
         return None
     engine = llvm.create_mcjit_compiler(_empty(), target_machine())
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(stored.code))

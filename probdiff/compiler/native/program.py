@@ -31,6 +31,7 @@ from probdiff.compiler.native import jit
 from probdiff.compiler.native.blas import emit_routine
 from probdiff.compiler.native.call import caller
 from probdiff.compiler.native.kernel import marked
+from probdiff.compiler.native.outside import available, structure
 from probdiff.compiler.native.nest import emit_nest, emit_region
 from probdiff.compiler.native.nested import Areas, emit_nested, nbytes
 from probdiff.compiler.native.scalar import (
@@ -128,10 +129,7 @@ class Layout:
         names = [f"part{k}" for k, s in enumerate(self.segments) if not isinstance(s, Opaque)]
         key = self.program.key()
         if key not in _cache:
-            account, start = jit.Account(), time.perf_counter()
-            text = self.text() if names else ""
-            account.emitting = time.perf_counter() - start
-            _cache[key] = (jit.load(text, names, account=account) if names else [], account)
+            _cache[key] = self._machine_code(key, names)
         self.code, self.account = _cache[key]
         addresses = dict(zip(names, self.code, strict=True))
         fixed = [_in_place(c) for c in self.constants]
@@ -145,6 +143,20 @@ class Layout:
         ]
         self.linking = time.perf_counter() - start
         return Runner(self, calls, fixed)
+
+    def _machine_code(self, key: Any, names: list[str]) -> tuple[list[int], jit.Account]:
+        """The addresses of the segments: from disk by the program's structure, else compiled."""
+        account = jit.Account()
+        if not names:
+            return [], account
+        known = structure(key)
+        found = jit.recall(known, names, available, account) if known else None
+        if found is not None:
+            return found, account
+        start = time.perf_counter()
+        text = self.text()
+        account.emitting = time.perf_counter() - start
+        return jit.load(text, names, structure=known, account=account), account
 
     def pointer(self, a: Any) -> tuple[int, int]:
         """Argument number and byte offset of the array behind a node or constant."""
