@@ -25,7 +25,6 @@ class FlatDensity:
     """
 
     layout: Layout
-    releases_gil = False
 
     @property
     def dim(self) -> int:

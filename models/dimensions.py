@@ -89,6 +89,27 @@ def with_axes(distribution: Distribution, count: int) -> Distribution:
     return copy
 
 
+def over_rows(stacked: Distribution, one: Distribution) -> Distribution:
+    """A distribution of many rows: `stacked` holds the parameters of each along a first axis, `one` is that of one row.
+
+    Parameters of fewer axes get axes of length one after the first, so that they broadcast as they do in one row.
+    """
+    if isinstance(one, IID):
+        return IID(over_rows(stacked.base, one.base), one.sizes)  # type: ignore[attr-defined]
+    copy = object.__new__(type(one))
+    if isinstance(one, Wrapped):
+        copy.__dict__["base"] = over_rows(stacked.base, one.base)  # type: ignore[attr-defined]
+        return copy
+    batch = len(one.batch_shape)
+    for name, value in vars(stacked).items():
+        domain = one.domains.get(name)
+        if domain is not None and value is not None:
+            own = len(value.shape) - 1 - domain.event_ndim
+            value = np.reshape(value, value.shape[:1] + (1,) * (batch - own) + value.shape[1:])
+        copy.__dict__[name] = value
+    return copy
+
+
 def insert_axes(value: Array, count: int, event_ndim: int) -> Array:
     shape: Shape = getattr(value, "shape", ())
     batch = len(shape) - event_ndim

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from probdiff.distributions.base import Distribution
+from probdiff.distributions.bijectors import Identity
+from probdiff.distributions.parameters import unchecked
+from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
-from probdiff.models.dimensions import Coords
-from probdiff.models.joint import Joint
+from probdiff.models.debug import Terms, terms_of
+from probdiff.models.density import FlatDensity
+from probdiff.models.dimensions import Coords, elements, over_rows
+from probdiff.models.joint import Dims, Joint
 from probdiff.models.likelihood import LogLikelihood, ObservationModel
+from probdiff.models.missing import check_way
+from probdiff.models.rows import Rows
 from probdiff.models.text import posterior_text
-from probdiff.models.values import flat_values, missing, stack
+from probdiff.models.transport import add_up, bijector_of
+from probdiff.models.values import flat_values, missing, stack, total
+from probdiff.models.variables import arguments
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array
 
-# Stan's habit: a start within two units of the origin in every unconstrained coordinate.
-START_RADIUS = 2.0
+Functions = Mapping[str, Callable[..., Any]]
 
 
-class Posterior:
+class Posterior(FlatDensity):
     """p(parameters | data) ∝ p(parameters) p(data | parameters).
 
     Parameters
@@ -38,6 +47,13 @@ class Posterior:
         observation.
     coords
         Labels of the named sizes: `{"school": ["A", "B"]}`, or `{"school": 2}`.
+    missing
+        What to do with observations that are NaN or masked: "skip" leaves them out of the likelihood; "impute" makes
+        them unknowns, `y_missing`, with the observation model as their density.
+    factors
+        Functions of variables by name, whose values (summed) are added to the log-density.
+    derived
+        Functions of variables, and of derived values before them, by name: computed for each draw.
 
     DataError refuses data that is NaN, of another shape than its distribution, or outside the support.
     """
@@ -50,6 +66,9 @@ class Posterior:
         *,
         loglike: Callable[..., Any] | None = None,
         coords: Mapping[str, Any] | None = None,
+        missing: str | None = None,
+        factors: Functions | None = None,
+        derived: Functions | None = None,
     ) -> None:
         if (observe is None) == (loglike is None):
             raise ParameterError("Posterior takes either observe and data, or loglike.")
@@ -58,24 +77,33 @@ class Posterior:
                 f"Posterior.prior must be a Joint, got {type(prior).__name__}. "
                 "Name its variables: Joint(mu=Normal(0, 1))."
             )
+        check_way(missing)
+        self.missing = missing
         self.prior = prior.with_coords(coords or {})
         self.layout, drawn = self.prior.survey(np.random.default_rng(0))
         self.model: ObservationModel | LogLikelihood
         if observe is not None:
-            self.model = ObservationModel(observe, data, self.prior.names, self.coords)
+            self.model = ObservationModel(observe, data, self.prior.names, self.coords, missing)
         elif data is not None:
             raise ParameterError("Posterior.loglike takes no data: let the function hold it, or give observe instead.")
         elif loglike is not None:
             self.model = LogLikelihood(loglike, self.prior.names)
         with np.errstate(all="ignore"):
             self.model.check([drawn, self.prior.survey(np.random.default_rng(1))[1]])
+            self.model.extend(self.layout, drawn)
+        self.factors, self.derived = dict(factors or {}), dict(derived or {})
+        names = (*self.prior.names, *self.model.imputed)
+        self.factor_inputs = {
+            name: arguments(f, names, f"Posterior.factors[{name!r}]") for name, f in self.factors.items()
+        }
+        self.derived_inputs: dict[str, tuple[str, ...]] = {}
+        for name, f in self.derived.items():
+            if name in names:
+                raise ParameterError(f"Posterior.derived: {name} is a variable already. Give the derived value another name.")
+            self.derived_inputs[name] = arguments(f, names, f"Posterior.derived[{name!r}]")
+            names = (*names, name)
 
     # What the model is about.
-
-    @property
-    def dim(self) -> int:
-        """The number of unconstrained coordinates."""
-        return self.layout.dim
 
     @property
     def coords(self) -> Coords:
@@ -84,8 +112,8 @@ class Posterior:
 
     @property
     def observed(self) -> dict[str, np.ndarray]:
-        """The data by outcome; a single one is called y."""
-        return dict(self.model.data)
+        """The data by outcome, NaN where they are missing; a single one is called y."""
+        return self.model.observed()
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
@@ -107,58 +135,88 @@ class Posterior:
             raise UnsupportedError(
                 "Posterior.loglike holds its own data. Give observe, the distribution of the data, instead."
             )
-        return Posterior(self.prior, self.model.function, data)
+        return Posterior(
+            self.prior,
+            self.model.function,
+            data,
+            missing=self.missing,
+            factors=self.factors,
+            derived=self.derived,
+        )
+
+    def condition(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> Posterior:
+        """The same model with some variables fixed at values, nested or dotted; see `Joint.condition`."""
+        prior = self.prior.condition(values, **named)
+        more: dict[str, Any] = {"factors": self.factors, "derived": self.derived}
+        if isinstance(self.model, LogLikelihood):
+            return Posterior(prior, loglike=self.model.function, **more)
+        observed = self.observed
+        data = observed["y"] if self.model.single else observed
+        return Posterior(prior, self.model.function, data, missing=self.missing, **more)
 
     # Densities at named parameters.
 
+    def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """All variables, nested, from the random ones: constants, plain values and missing observations included."""
+        flat = flat_values(params)
+        imputed = {name: self.checked(name, flat) for name in self.model.imputed}
+        return {**self.prior.complete(self.of_prior(flat)), **imputed}
+
+    def of_prior(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """What is left of `params` without derived values and missing observations."""
+        ours = {*self.derived, *self.model.imputed}
+        return {name: value for name, value in flat_values(params).items() if name not in ours}
+
+    def checked(self, name: str, flat: Mapping[str, Any]) -> Array:
+        """Missing observations from named values, of the right shape."""
+        if name not in flat:
+            raise missing(name, flat)
+        value = flat[name] if hasattr(flat[name], "shape") else np.asarray(flat[name])
+        if value.shape != self.layout.slots[name].shape:
+            raise ShapeError(f"The value of {name} has shape {value.shape}, its distribution {self.layout.slots[name].shape}.")
+        return value
+
     def log_prior(self, params: Mapping[str, Any]) -> Array:
         """log p(parameters); -inf outside the support."""
-        return self.prior.logpdf(params)
+        return self.prior.logpdf(self.of_prior(params))
 
     def log_likelihood(self, params: Mapping[str, Any]) -> Array:
-        """log p(data | parameters)."""
-        return self.model.log_likelihood(self.prior.complete(params))
+        """log p(data | parameters); missing observations that are imputed count as data."""
+        return self.model.log_likelihood(self.complete(params))
 
     def log_density(self, params: Mapping[str, Any]) -> Array:
-        """log p(parameters) + log p(data | parameters), without log-Jacobians; -inf outside the support."""
+        """log p(parameters) + log p(data | parameters) + factors, without log-Jacobians; -inf outside the support."""
         log_prior = self.log_prior(params)
         if not is_lifted(log_prior) and log_prior == -np.inf:
             return log_prior
-        return log_prior + self.log_likelihood(params)
+        values = self.complete(params)
+        return log_prior + self.model.log_likelihood(values) + self.weight(values)
 
     def pointwise_log_likelihood(self, params: Mapping[str, Any]) -> Any:
-        """log p(y_i | parameters) for each observation: an array, or a dict of arrays by outcome."""
-        return self.model.pointwise(self.prior.complete(params))
+        """log p(y_i | parameters) for each observation: an array, or a dict of arrays by outcome. Zero where missing."""
+        return self.model.pointwise(self.complete(params))
+
+    def factor_terms(self, values: Mapping[str, Any]) -> dict[str, Array]:
+        """The value of each factor."""
+        return {name: f(**{n: values[n] for n in self.factor_inputs[name]}) for name, f in self.factors.items()}
+
+    def weight(self, values: Mapping[str, Any]) -> Array:
+        """The sum of the factors."""
+        return total([add_up(terms) for terms in self.factor_terms(values).values()])
 
     # Densities at unconstrained coordinates.
 
     def logdensity(self, q: Array) -> Array:
         """The log-density of the unconstrained vector `q`: prior, likelihood and log-Jacobians. It can be traced."""
         self.check_sampleable()
-        if q.shape != (self.dim,):
-            raise ShapeError(f"logdensity needs a vector of length {self.dim}, got shape {q.shape}.")
-        # Far out, exp overflows to infinity, and the density there is zero: nothing to warn of.
-        with np.errstate(all="ignore"):
+        self.check_vector(q, "logdensity")
+        # Far out, exp overflows to infinity, and the density there is zero: nothing to warn of, nor to refuse.
+        with np.errstate(all="ignore"), unchecked():
             values, log_prior = self.prior.unpack(q, self.layout)
-            return log_prior + self.model.log_likelihood(values)
-
-    def value_and_grad(self, q: np.ndarray) -> tuple[float, np.ndarray]:
-        """The log-density of `q` and its gradient, from one compiled program."""
-        value, gradient = self.compiled(q)
-        return float(value), gradient
-
-    @functools.cached_property
-    def compiled(self) -> Any:
-        """The compiled program of value and gradient, made at its first use."""
-        from probdiff import compile, value_and_grad
-
-        self.check_sampleable()
-        return compile(value_and_grad(self.logdensity))
-
-    @property
-    def address(self) -> int:
-        """The address of a C function of value and gradient; see `Compiled.address`."""
-        return int(self.compiled.record(np.zeros(self.dim)).address)
+            values, log_jacobian = self.model.unpack(values, q, self.layout)
+            log_density = log_prior + self.model.log_likelihood(values)
+            log_density = log_density + log_jacobian if self.model.imputed else log_density
+            return log_density + self.weight(values) if self.factors else log_density
 
     def check_sampleable(self) -> None:
         """UnsupportedError if Hamiltonian Monte Carlo cannot move every parameter."""
@@ -171,59 +229,101 @@ class Posterior:
         if self.dim == 0:
             raise UnsupportedError("The prior has no random variable: there is nothing to sample.")
 
-    def initial(self, rng: np.random.Generator) -> np.ndarray:
-        """A starting point: uniform in (-2, 2) for each unconstrained coordinate. Its density is not looked at."""
-        self.check_sampleable()
-        return rng.uniform(-START_RADIUS, START_RADIUS, self.dim)
-
     # Between named parameters and coordinates.
 
-    def constrain(self, q: np.ndarray) -> dict[str, np.ndarray]:
-        """The random variables at the unconstrained vector `q`, by flat name."""
-        q = np.asarray(q, dtype=float)
-        if q.shape != (self.dim,):
-            raise ShapeError(f"constrain needs a vector of length {self.dim}, got shape {q.shape}.")
-        self.check_sampleable()
-        with np.errstate(all="ignore"):
-            return {name: np.asarray(value) for name, value in self.located(q).items()}
-
-    def constrain_many(self, Q: np.ndarray) -> dict[str, np.ndarray]:
-        """The same for each vector along the last axis of `Q`, which may have any leading axes."""
-        Q = np.asarray(Q, dtype=float)
-        if Q.ndim == 0 or Q.shape[-1] != self.dim:
-            raise ShapeError(f"constrain_many needs vectors of length {self.dim}, got shape {Q.shape}.")
-        self.check_sampleable()
-        lead, rows = Q.shape[:-1], Q.reshape(-1, self.dim)
-        values = {name: np.empty((len(rows), *slot.shape)) for name, slot in self.layout.slots.items()}
-        for index, q in enumerate(rows):
-            for name, value in self.compiled_located(q).items():
-                values[name][index] = value
-        return {name: array.reshape(lead + array.shape[1:]) for name, array in values.items()}
-
     def located(self, q: Array) -> dict[str, Any]:
-        """The random variables at `q`, by flat name. It can be traced."""
-        values = flat_values(self.prior.locate(q, self.layout))
-        return {name: values[name] for name in self.layout.slots}
+        """The random variables at `q`, by flat name, then the derived values. It can be traced."""
+        values, _ = self.model.unpack(self.prior.locate(q, self.layout), q, self.layout)
+        flat = flat_values(values)
+        return {**{name: flat[name] for name in self.layout.slots}, **self.derive(values)}
 
-    @functools.cached_property
-    def compiled_located(self) -> Any:
-        """The compiled program of `located`, made at its first use."""
-        from probdiff import compile
-
-        return compile(self.located)
+    def derive(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The derived values at the values of all variables."""
+        known, found = dict(values), {}
+        for name, f in self.derived.items():
+            known[name] = found[name] = f(**{n: known[n] for n in self.derived_inputs[name]})
+        return found
 
     def unconstrain(self, params: Mapping[str, Any]) -> np.ndarray:
         """The unconstrained vector of named parameters; ParameterError, naming the variable, outside the support."""
-        return self.prior.pack(params, self.layout)
+        q = self.prior.pack(self.of_prior(params), self.layout)
+        return np.concatenate([q, *self.model.pack(self.complete(params))]) if self.model.imputed else q
 
-    # Predictions.
+    # When the density is not finite.
+
+    def debug(self, point: Any) -> Terms:
+        """Print every term of the log-density at a point, and name the first that is not finite.
+
+        `point` is a dict of named values, or an unconstrained vector, which adds the log-Jacobians. The terms are
+        returned too.
+        """
+        terms = self.terms(point)
+        print(terms)
+        return terms
+
+    def explain_point(self, q: np.ndarray) -> str:
+        """The first term at the unconstrained `q` that is not finite, in words; empty if all are."""
+        return self.terms(q).explain()
+
+    def terms(self, point: Any) -> Terms:
+        """The terms of the log-density at named values or at an unconstrained vector."""
+        found: dict[tuple[str, str], tuple[Any, Any]] = {}
+        named = isinstance(point, Mapping)
+        flat = self.of_prior(point) if named else {}
+        q = None if named else np.asarray(point, dtype=float)
+        if q is not None:
+            self.check_sampleable()
+            self.check_vector(q, "debug")
+
+        def choose(name: str, distribution: Distribution, dims: Dims) -> Array:
+            element = elements(distribution)
+            if q is None:
+                if name not in flat:
+                    raise missing(name, flat)
+                x = np.asarray(flat[name])
+                found[name, "prior"] = (element.logpdf(x), x)
+                return x[()]
+            u, bijector = self.layout.slots[name].read(q), bijector_of(distribution)
+            x = bijector.forward(u)
+            if isinstance(element, Wrapped):
+                found[name, "prior of the standardised"] = (element.standard().logpdf(u), None)
+                return x
+            found[name, "prior"] = (element.logpdf(x), x)
+            if not isinstance(bijector, Identity):
+                found[name, "log-Jacobian"] = (bijector.log_jacobian(u), None)
+            return x
+
+        def weigh(name: str, terms: Array, why: str) -> None:
+            found[name, "factor" if why == "is a factor" else "prior"] = (terms, None)
+
+        with np.errstate(all="ignore"), unchecked():
+            values = self.prior.walk(choose, weigh)
+            if q is None:
+                values |= {name: np.asarray(self.checked(name, flat_values(point))) for name in self.model.imputed}
+            else:
+                for name in self.model.imputed:
+                    found[name, "log-Jacobian"] = (0.0, None)
+                values, log_jacobian = self.model.unpack(values, q, self.layout)
+                for name in self.model.imputed:
+                    found[name, "log-Jacobian"] = (log_jacobian, None)
+            for name, terms in self.model.by_outcome(values).items():
+                found[name, "likelihood"] = (terms, self.model.observed().get(name))
+            for name, terms in self.factor_terms(values).items():
+                found[name, "factor"] = (terms, None)
+        return terms_of(found)
+
+    # Predictions, and densities over draws.
 
     def prior_predictive(self, rng: np.random.Generator, size: int | None = None) -> dict[str, Any]:
         """A draw of the parameters from the prior and of the data given them, in one dict; or `size` draws, stacked."""
-        if size is not None:
-            return stack([self.prior_predictive(rng) for _ in range(size)])
-        values = self.prior.rand(rng=rng)
-        return {**values, **self.model.rand(values, rng)}
+        if self.factors:
+            name = next(iter(self.factors))
+            raise UnsupportedError(f"{name} is a factor: the prior predictive cannot be drawn. Sample without data.")
+        values = self.prior.rand(rng=rng, size=size)
+        if size is None:
+            return {**values, **self.model.rand(values, rng)}
+        flat = {name: value for name, value in flat_values(values).items() if name in self.layout.slots}
+        return {**values, **self.data_over(flat, rng)}
 
     def posterior_predictive(self, draws: Any, rng: np.random.Generator) -> dict[str, Any]:
         """New data for each draw.
@@ -231,13 +331,52 @@ class Posterior:
         `draws` is what `sample` returns, or a dict that holds every random variable, all with the same leading axes
         (draws, or chains and draws); the result has these axes too.
         """
-        points, lead = self.points(getattr(draws, "posterior", draws))
-        drawn = stack([self.model.rand(self.prior.complete(point), rng) for point in points])
+        rows, lead = self.rows(draws)
+        drawn = self.data_over(rows, rng)
         return {name: values.reshape(lead + values.shape[1:]) for name, values in drawn.items()}
 
-    def points(self, draws: Mapping[str, Any]) -> tuple[Iterable[dict[str, Any]], tuple[int, ...]]:
-        """The draws one by one, and their leading axes."""
-        flat = {name: np.asarray(values) for name, values in flat_values(draws).items() if name in self.layout.slots}
+    def data_over(self, rows: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """New data for each row of named values: their distributions by one compiled loop, then one draw of all."""
+        if isinstance(self.model, LogLikelihood):
+            self.model.rand({}, rng)
+            raise AssertionError
+        one = self.model.outcomes(self.complete({name: values[0] for name, values in rows.items()}))
+        found = self.outcome_rows(dict(rows))
+        return {name: np.asarray(over_rows(found[name], each).rand(rng=rng)) for name, each in one.items()}
+
+    @functools.cached_property
+    def outcome_rows(self) -> Rows:
+        model = self.model
+        assert isinstance(model, ObservationModel)
+        return Rows(lambda row: dict(model.outcomes(self.complete(row))), self.width)
+
+    @property
+    def width(self) -> int:
+        """About how many numbers a draw and its data are."""
+        return 2 * self.dim + sum(array.size for array in self.model.data.values())
+
+    def log_likelihood_draws(self, draws: Any, chunk: int | None = None) -> Iterator[Any]:
+        """The pointwise log-likelihood of the draws in order, a chunk at a time.
+
+        Yields arrays of shape (rows, *shape of the data), or dicts of them by outcome; chains follow one another. Memory
+        is that of one chunk, however many draws there are. `chunk` is the number of rows; without it, a block is about
+        half a megabyte.
+        """
+        if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1):
+            raise ParameterError(f"log_likelihood_draws.chunk must be a positive integer, got {chunk!r}")
+        rows, _ = self.rows(draws)
+        return Rows(self.pointwise_log_likelihood, self.width, chunk).blocks(rows)
+
+    def log_prior_draws(self, draws: Any) -> np.ndarray:
+        """The log-prior of each draw, with the leading axes of the draws."""
+        rows, lead = self.rows(draws)
+        found: np.ndarray = Rows(self.log_prior, self.width)(rows)
+        return found.reshape(lead)
+
+    def rows(self, draws: Any) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
+        """The random variables of draws with one leading axis, and the leading axes that they had."""
+        given = getattr(draws, "posterior", draws)
+        flat = {name: np.asarray(values) for name, values in flat_values(given).items() if name in self.layout.slots}
         leads = set()
         for name, slot in self.layout.slots.items():
             if name not in flat:
@@ -249,13 +388,18 @@ class Posterior:
         if len(leads) != 1:
             raise ShapeError(f"Draws of different variables have different leading axes: {sorted(leads)}.")
         lead = leads.pop()
-        rows = {name: flat[name].reshape((-1, *slot.shape)) for name, slot in self.layout.slots.items()}
-        count = int(np.prod(lead, dtype=int))
-        return ({name: values[row] for name, values in rows.items()} for row in range(count)), lead
+        return {name: flat[name].reshape((-1, *slot.shape)) for name, slot in self.layout.slots.items()}, lead
 
     def table(self) -> str:
-        """Variables and outcomes with their distributions, shapes, supports and dimensions."""
-        return self.prior.table(self.model.rows(self.prior.survey(np.random.default_rng(0))[1]))
+        """Variables and outcomes with their distributions, shapes, supports and dimensions; factors, derived values."""
+        values = self.prior.survey(np.random.default_rng(0))[1]
+        rows = self.model.rows(values)
+        for name, hole in self.model.imputed.items():
+            slot = self.layout.slots[name]
+            rows.append((name, slot.family, hole.outcome, str(slot.shape), slot.support, ""))
+        rows += [(name, "factor", ", ".join(needs), "", "", "") for name, needs in self.factor_inputs.items()]
+        rows += [(name, "derived", ", ".join(needs), "", "", "") for name, needs in self.derived_inputs.items()]
+        return self.prior.table(rows)
 
     def __repr__(self) -> str:
         return posterior_text(self.prior, self.observed, self.dim)

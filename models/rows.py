@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.tree import Tree, flatten, unflatten
+from probdiff.tree import Tree, flatten, map_leaves, unflatten
 
 # Rows to a block: enough that the cost of a call does not show, few enough that a short last block wastes little.
 ROWS = 512
@@ -19,13 +19,14 @@ class Rows:
 
     f      a function that can be traced; its result is a structure of numbers and arrays
     width  about how many numbers f takes and gives, which bounds the memory of a block
+    size   the rows of a block, in place of what follows from the width
     """
 
-    def __init__(self, f: Callable[[Any], Tree], width: int = 1) -> None:
+    def __init__(self, f: Callable[[Any], Tree], width: int = 1, size: int | None = None) -> None:
         from probdiff import compile
 
         self.f = f
-        self.size = max(1, min(ROWS, NUMBERS // max(width, 1)))
+        self.size = max(1, min(ROWS, NUMBERS // max(width, 1))) if size is None else size
         self.compiled = compile(self.block)
 
     def block(self, rows: Tree) -> Tree:
@@ -34,8 +35,8 @@ class Rows:
 
         return scan(lambda carry, row: (carry, self.f(row)), 0.0, rows)[1]
 
-    def blocks(self, rows: Tree) -> Iterator[tuple[int, Tree]]:
-        """For each block, how many of its rows are real, and their results; the last block is filled up."""
+    def blocks(self, rows: Tree) -> Iterator[Tree]:
+        """The results of each block."""
         leaves, spec = flatten(rows)
         count = len(leaves[0])
         for start in range(0, count, self.size):
@@ -43,13 +44,16 @@ class Rows:
             real = min(self.size, count - start)
             if real < self.size:
                 part = [np.concatenate([x, np.repeat(x[-1:], self.size - real, axis=0)]) for x in part]
-            yield real, self.compiled(unflatten(spec, part))
+            # The last block is filled up to the size that was compiled, and cut back.
+            result = self.compiled(unflatten(spec, part))
+            yield result if real == self.size else map_leaves(lambda x, real=real: x[:real], result)
 
     def __call__(self, rows: Tree) -> Tree:
         """The results of all rows, stacked along the first axis; there must be a row."""
         pieces: list[list[np.ndarray]] = []
         spec: Any = None
-        for real, result in self.blocks(rows):
+        for result in self.blocks(rows):
             leaves, spec = flatten(result)
-            pieces.append([leaf[:real] for leaf in leaves])
-        return unflatten(spec, [column[0] if len(column) == 1 else np.concatenate(column) for column in zip(*pieces)])
+            pieces.append(leaves)
+        columns = zip(*pieces, strict=True)
+        return unflatten(spec, [column[0] if len(column) == 1 else np.concatenate(column) for column in columns])

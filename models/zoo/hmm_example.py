@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from probdiff.distributions import Dirichlet, Flat, Normal, truncated
-from probdiff.distributions.support import interval
+from probdiff.distributions import Dirichlet, Flat, Normal
+from probdiff.distributions.support import positive_ordered
 from probdiff.models.joint import Joint
 from probdiff.models.posterior import Posterior
+from probdiff.models.variables import factor
 from probdiff.models.zoo.data_sets import load
 from probdiff.models.zoo.forward_algorithm import forward_algorithm
 from probdiff.tree import Array
@@ -20,13 +19,11 @@ def hmm_example() -> Posterior:
     y = np.expand_dims(load("hmm_example").y, 1)
     prior = Joint(
         transition=Dirichlet(np.ones((2, 2))),
-        low=truncated(Normal(3, 1), lower=0.0),
-        high=lambda low: Flat(interval(low, math.inf)),
-        mu=lambda low, high: np.stack([low, high]),
+        mu=Flat(positive_ordered, 2),
+        near=factor(lambda mu: Normal([3, 10], 1).logpdf(mu)),
     )
 
-    def loglike(transition: Array, high: Array, mu: Array) -> Array:
-        # The prior of mu[1] is Normal(10, 1) wherever it is above mu[0]: no term for the part that is cut off.
-        return Normal(10, 1).logpdf(high) + forward_algorithm(transition, Normal(mu, 1).logpdf(y))
+    def loglike(transition: Array, mu: Array) -> Array:
+        return forward_algorithm(transition, Normal(mu, 1).logpdf(y))
 
     return Posterior(prior, loglike=loglike)

@@ -21,6 +21,7 @@ from probdiff.ad.fwddiff import FwdDiff, contract, evaluate
 from probdiff.ad.reverse import Partials, Tape, Variable
 from probdiff.ad.transforms import innermost, record_many
 from probdiff.compiler.interpret import interpret
+from probdiff.compiler.scalarise import scalarised
 from probdiff.errors import ShapeError, TracedValueError
 from probdiff.graph.closure import fingerprint
 from probdiff.graph.program import Node, Program
@@ -219,8 +220,6 @@ def _call(f: Any, inner: Any, cores: list[int] | None, args: tuple[Tree, ...], k
 
 def _by_component(f: Any, call: Any, leaves: list[Any], spec: Any, core: list[int]) -> tuple[Tree] | None:
     """Elements that are small arrays: the recording of f written out over their components, which are scalars."""
-    from probdiff.compiler.scalarise import scalarised
-
     leads = [shape_of(x)[: len(shape_of(x)) - c] for x, c in zip(leaves, core, strict=True)]
     shape = np.broadcast_shapes(*leads)
     described, traced = list(leaves), []
@@ -355,8 +354,15 @@ def _record(call: Any, leaves: list[Any], spec: Any, kinds: Any, wrt: tuple[int,
     except TracedValueError:
         return None
     program = recorded.program
-    if not scalar_program(program) or recorded.statics:
+    if recorded.statics:
         return None
+    if not scalar_program(program):  # small arrays inside an element become scalars
+        if any(x.shape for x in (*program.inputs, *program.outputs)):
+            return None
+        written = scalarised(program)
+        if written is None:
+            return None
+        program = written
     return Kernel(recorded, program, count, names)
 
 

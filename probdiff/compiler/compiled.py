@@ -32,7 +32,7 @@ KEPT = 64  # recordings of one function; the one used longest ago goes first
 class Entry:
     """A recording for one structure, set of shapes and dtypes, and what runs it."""
 
-    __slots__ = ("bare", "capture", "density", "leaf", "meaning", "plain", "run", "seconds", "spec", "traced")
+    __slots__ = ("bare", "capture", "density", "flat", "leaf", "meaning", "plain", "run", "seconds", "spec", "traced")
 
     def __init__(self, spec: Any, meaning: Any, recorded: Capture, traced: list[int], count: int, run: Any) -> None:
         self.spec = spec
@@ -42,13 +42,17 @@ class Entry:
         self.plain = len(traced) == count  # every leaf is an input
         children = spec.children()
         self.bare = len(children) if self.plain and all(c.is_leaf() for c in children) else -1  # arguments are leaves
-        self.leaf = recorded.out_spec.is_leaf() and not recorded.statics
+        out = recorded.out_spec
+        self.leaf = out.is_leaf() and not recorded.statics
+        self.flat = out.type is tuple and all(c.is_leaf() for c in out.children()) and not recorded.statics
         self.run = run
         self.density: int | None = None  # address of its C function, once asked for
         self.seconds = (0.0, 0.0)  # of recording, and of all that followed
 
     def rebuild(self, results: list[Any]) -> Tree:
         """The result from its leaves."""
+        if self.flat:
+            return tuple(results)
         return results[0] if self.leaf else self.capture.rebuild(results)
 
     def matching(self, out: Tree) -> list[np.ndarray] | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.compiler.interpret import interpret
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer
 from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, scalar_program
@@ -215,10 +216,25 @@ def expanded(op: Control, shapes: list[tuple[int, ...]], params: dict[str, Any])
     return bodies
 
 
+def _widened(args: list[Any], params: dict[str, Any], batch: tuple[int, ...]) -> tuple[Any, ...]:
+    """A scan over rows whose body of scalars meets arrays, as a scan whose body computes with arrays."""
+    k, m, body = params["carry"], params["xs"], params["body"]
+    shapes = [batch] * k + [shape_of(x)[1:] for x in args[k : k + m]] + [shape_of(c) for c in args[k + m :]]
+    graph = Graph()
+    inputs = [graph.input(shape, n.dtype) for shape, n in zip(shapes, body.inputs, strict=True)]
+    outputs = [np.broadcast_to(y, batch) for y in interpret(body, inputs)]
+    wide = Program([x.node for x in inputs], [y.node if isinstance(y, Tracer) else np.asarray(y) for y in outputs])
+    carry = [np.broadcast_to(c, batch) for c in args[:k]]
+    return tuple(SCAN.run(*carry, *args[k:], **{**params, "body": wide}))
+
+
 def rewritten(op: Control, args: list[Any], params: dict[str, Any]) -> tuple[Any, ...]:
     """The results of a control operation on tracers, by the operation over elements where that is worth it."""
     bodies = [p for p in params.values() if isinstance(p, Program)]
     if all(scalar_program(p) for p in bodies):
+        batch = op.batch(tuple(args), params)
+        if op is SCAN and batch and (params["xs"] or len(params["body"].outputs) > params["carry"]):
+            return _widened(args, params, batch)
         return tuple(op.run(*args, **params))
     shapes = [shape_of(a) for a in args]
     written = expanded(op, shapes, params)

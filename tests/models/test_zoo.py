@@ -33,18 +33,10 @@ def theta(draws):
 
 
 def hidden_states(draws):
-    """Rows of the transition matrix; ordered pairs by their members."""
-    points = {"transition": np.stack([draws["theta1"], draws["theta2"]], axis=1)}
-    if "mu" in draws:
-        return points | {"low": draws["mu"][:, 0], "high": draws["mu"][:, 1]}
-    pairs = {"phi": draws["phi"], "lam": draws["lambda"]}
-    return points | {
-        f"{name}.{end}": pair[:, k] for name, pair in pairs.items() for k, end in enumerate(["low", "high"])
-    }
-
-
-def mixture(draws):
-    return {"low": draws["mu"][:, 0], "high": draws["mu"][:, 1], "sigma": draws["sigma"], "theta": draws["theta"]}
+    """Rows of the transition matrix, and the parameters of the states."""
+    parameters = {"mu": "mu"} if "mu" in draws else {"phi": "phi", "lam": "lambda"}
+    transition = np.stack([draws["theta1"], draws["theta2"]], axis=1)
+    return {"transition": transition, **{ours: draws[theirs] for ours, theirs in parameters.items()}}
 
 
 def diamonds(draws):
@@ -74,7 +66,7 @@ REFERENCES = {
     "eight_schools": ("eight_schools-eight_schools_noncentered", 10, theta),
     "eight_schools_centered": ("eight_schools-eight_schools_noncentered", 10, theta),
     "garch11": ("garch-garch11", 4, same),
-    "gauss_mix": ("low_dim_gauss_mix-low_dim_gauss_mix", 5, mixture),
+    "gauss_mix": ("low_dim_gauss_mix-low_dim_gauss_mix", 5, same),
     "gp_poisson": ("gp_pois_regr-gp_pois_regr", 13, standardised_process),
     "hmm_drive": ("bball_drive_event_0-hmm_drive_0", 6, hidden_states),
     "hmm_example": ("hmm_example-hmm_example", 4, hidden_states),
