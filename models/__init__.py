@@ -1,6 +1,8 @@
-"""Models: joint distributions of parameters, posteriors given data, and a zoo of ready-made ones."""
+"""Models: joint distributions of parameters, posteriors given data, bare log-densities, and a zoo of ready-made ones."""
 
 from probdiff.models.joint import Joint
+from probdiff.models.log_density import LogDensity
 from probdiff.models.posterior import Posterior
+from probdiff.models.variables import factor
 
-__all__ = ["Joint", "Posterior"]
+__all__ = ["Joint", "LogDensity", "Posterior", "factor"]

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from probdiff.distributions.base import Distribution
+from probdiff.distributions.bijectors import Identity
+from probdiff.distributions.parameters import unchecked
+from probdiff.distributions.wrappers.wrapped import Wrapped
+from probdiff.models.dimensions import elements
+from probdiff.models.joint import FACTOR, Dims
 from probdiff.models.text import aligned
+from probdiff.models.transport import bijector_of
+from probdiff.models.values import Given, flat_values
+from probdiff.tree import Array
+
+if TYPE_CHECKING:
+    from probdiff.models.posterior import Posterior
+
+PRIOR, STANDARDISED, JACOBIAN, LIKELIHOOD = "prior", "standardised prior", "log-Jacobian", "likelihood"
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class Term:
         if index:
             text += f" at index {index[0] if len(index) == 1 else index}"
         if self.values is not None and self.values[index].ndim == 0:
-            text += f" ({'observation' if self.kind == 'likelihood' else 'value'} {self.values[index]})"
+            text += f" ({'observation' if self.kind == LIKELIHOOD else 'value'} {self.values[index]})"
         return text
 
 
@@ -87,15 +101,59 @@ class Terms:
         return f"{aligned(rows)}\n{verdict}"
 
 
-def terms_of(found: Mapping[tuple[str, str], tuple[Any, Any]]) -> Terms:
-    """Terms from arrays by (name, kind), each with the values that it is of, or None."""
-    return Terms(tuple(
-        Term(name, kind, np.asarray(parts, dtype=float), None if values is None else fitting(values, np.shape(parts)))
-        for (name, kind), (parts, values) in found.items()
-    ))  # fmt: skip
+class Walker:
+    """Collects terms while a posterior is evaluated at named values, or at an unconstrained vector."""
+
+    def __init__(self, posterior: Posterior, point: Any) -> None:
+        self.posterior, self.found = posterior, list[Term]()
+        self.q = None if isinstance(point, Mapping) else np.asarray(point, dtype=float)
+        self.given = Given(posterior.of_prior(point) if self.q is None else {})
+
+    def add(self, name: str, kind: str, parts: Any, values: Any = None) -> None:
+        parts = np.asarray(parts, dtype=float)
+        array = np.asarray(values)
+        # A vector has one part: its entries do not line up with anything.
+        fits = values is not None and array.shape == parts.shape
+        self.found.append(Term(name, kind, parts, array if fits else None))
+
+    def choose(self, name: str, distribution: Distribution, dims: Dims) -> Array:
+        element = elements(distribution)
+        if self.q is None:
+            x = self.given.take(name, distribution)
+            self.add(name, PRIOR, element.logpdf(x), x)
+            return x
+        u, bijector = self.posterior.layout.slots[name].read(self.q), bijector_of(distribution)
+        x = bijector.forward(u)
+        if isinstance(element, Wrapped):
+            self.add(name, STANDARDISED, element.standard().logpdf(u), u)
+            return x
+        self.add(name, PRIOR, element.logpdf(x), x)
+        if not isinstance(bijector, Identity):
+            self.add(name, JACOBIAN, bijector.log_jacobian(u))
+        return x
+
+    def weigh(self, name: str, terms: Array, why: str) -> None:
+        self.add(name, "factor" if why == FACTOR else PRIOR, terms)
 
 
-def fitting(values: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The values, if they line up with the parts of a term; a vector has one part."""
-    array = np.asarray(values)
-    return array if array.shape[: len(shape)] == shape else None
+def terms_at(posterior: Posterior, point: Any) -> Terms:
+    """The terms of the log-density at named values or, log-Jacobians included, at an unconstrained vector."""
+    walker = Walker(posterior, point)
+    if walker.q is not None:
+        posterior.check_sampleable()
+        posterior.check_vector(walker.q, "debug")
+    with np.errstate(all="ignore"), unchecked():
+        values = posterior.prior.walk(walker.choose, walker.weigh)
+        if walker.q is None:
+            flat = flat_values(point)
+            values |= {name: posterior.checked(name, flat) for name in posterior.model.imputed}
+        else:
+            values, log_jacobian = posterior.model.unpack(values, walker.q, posterior.layout)
+            if posterior.model.imputed:
+                walker.add(", ".join(posterior.model.imputed), JACOBIAN, log_jacobian)
+        observed = posterior.observed
+        for name, terms in posterior.model.by_outcome(values).items():
+            walker.add(name, LIKELIHOOD, terms, observed.get(name))
+        for name, terms in posterior.factor_terms(values).items():
+            walker.add(name, "factor", terms)
+    return Terms(tuple(walker.found))

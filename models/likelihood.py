@@ -211,10 +211,13 @@ class LogLikelihood:
             )
         return terms
 
-    def rand(self, values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    def outcomes(self, values: Mapping[str, Any]) -> dict[str, Distribution]:
         raise UnsupportedError(
             "Posterior.loglike cannot draw data. Give observe, the distribution of the data, instead."
         )
+
+    def rand(self, values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        return self.outcomes(values)
 
     def rows(self, values: Mapping[str, Any]) -> list[tuple[str, ...]]:
         """Lines of a table: the log-likelihood and what it depends on."""

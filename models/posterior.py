@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.distributions.base import Distribution
-from probdiff.distributions.bijectors import Identity
 from probdiff.distributions.parameters import unchecked
-from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
-from probdiff.models.debug import Terms, terms_of
+from probdiff.models.debug import Terms, terms_at
 from probdiff.models.density import FlatDensity
-from probdiff.models.dimensions import Coords, elements, over_rows
-from probdiff.models.joint import Dims, Joint
+from probdiff.models.dimensions import Coords
+from probdiff.models.joint import Joint
 from probdiff.models.likelihood import LogLikelihood, ObservationModel
 from probdiff.models.missing import check_way
-from probdiff.models.rows import Rows
+from probdiff.models.over_draws import OverDraws, rows_of
 from probdiff.models.text import posterior_text
-from probdiff.models.transport import add_up, bijector_of
-from probdiff.models.values import flat_values, missing, stack, total
+from probdiff.models.transport import add_up
+from probdiff.models.values import flat_values, missing, total
 from probdiff.models.variables import arguments
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array
@@ -257,60 +254,13 @@ class Posterior(FlatDensity):
         `point` is a dict of named values, or an unconstrained vector, which adds the log-Jacobians. The terms are
         returned too.
         """
-        terms = self.terms(point)
+        terms = terms_at(self, point)
         print(terms)
         return terms
 
     def explain_point(self, q: np.ndarray) -> str:
         """The first term at the unconstrained `q` that is not finite, in words; empty if all are."""
-        return self.terms(q).explain()
-
-    def terms(self, point: Any) -> Terms:
-        """The terms of the log-density at named values or at an unconstrained vector."""
-        found: dict[tuple[str, str], tuple[Any, Any]] = {}
-        named = isinstance(point, Mapping)
-        flat = self.of_prior(point) if named else {}
-        q = None if named else np.asarray(point, dtype=float)
-        if q is not None:
-            self.check_sampleable()
-            self.check_vector(q, "debug")
-
-        def choose(name: str, distribution: Distribution, dims: Dims) -> Array:
-            element = elements(distribution)
-            if q is None:
-                if name not in flat:
-                    raise missing(name, flat)
-                x = np.asarray(flat[name])
-                found[name, "prior"] = (element.logpdf(x), x)
-                return x[()]
-            u, bijector = self.layout.slots[name].read(q), bijector_of(distribution)
-            x = bijector.forward(u)
-            if isinstance(element, Wrapped):
-                found[name, "prior of the standardised"] = (element.standard().logpdf(u), None)
-                return x
-            found[name, "prior"] = (element.logpdf(x), x)
-            if not isinstance(bijector, Identity):
-                found[name, "log-Jacobian"] = (bijector.log_jacobian(u), None)
-            return x
-
-        def weigh(name: str, terms: Array, why: str) -> None:
-            found[name, "factor" if why == "is a factor" else "prior"] = (terms, None)
-
-        with np.errstate(all="ignore"), unchecked():
-            values = self.prior.walk(choose, weigh)
-            if q is None:
-                values |= {name: np.asarray(self.checked(name, flat_values(point))) for name in self.model.imputed}
-            else:
-                for name in self.model.imputed:
-                    found[name, "log-Jacobian"] = (0.0, None)
-                values, log_jacobian = self.model.unpack(values, q, self.layout)
-                for name in self.model.imputed:
-                    found[name, "log-Jacobian"] = (log_jacobian, None)
-            for name, terms in self.model.by_outcome(values).items():
-                found[name, "likelihood"] = (terms, self.model.observed().get(name))
-            for name, terms in self.factor_terms(values).items():
-                found[name, "factor"] = (terms, None)
-        return terms_of(found)
+        return terms_at(self, q).explain()
 
     # Predictions, and densities over draws.
 
@@ -323,7 +273,7 @@ class Posterior(FlatDensity):
         if size is None:
             return {**values, **self.model.rand(values, rng)}
         flat = {name: value for name, value in flat_values(values).items() if name in self.layout.slots}
-        return {**values, **self.data_over(flat, rng)}
+        return {**values, **self.over_draws.data(flat, rng)}
 
     def posterior_predictive(self, draws: Any, rng: np.random.Generator) -> dict[str, Any]:
         """New data for each draw.
@@ -331,64 +281,30 @@ class Posterior(FlatDensity):
         `draws` is what `sample` returns, or a dict that holds every random variable, all with the same leading axes
         (draws, or chains and draws); the result has these axes too.
         """
-        rows, lead = self.rows(draws)
-        drawn = self.data_over(rows, rng)
+        rows, lead = rows_of(draws, self.layout)
+        drawn = self.over_draws.data(rows, rng)
         return {name: values.reshape(lead + values.shape[1:]) for name, values in drawn.items()}
-
-    def data_over(self, rows: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """New data for each row of named values: their distributions by one compiled loop, then one draw of all."""
-        if isinstance(self.model, LogLikelihood):
-            self.model.rand({}, rng)
-            raise AssertionError
-        one = self.model.outcomes(self.complete({name: values[0] for name, values in rows.items()}))
-        found = self.outcome_rows(dict(rows))
-        return {name: np.asarray(over_rows(found[name], each).rand(rng=rng)) for name, each in one.items()}
-
-    @functools.cached_property
-    def outcome_rows(self) -> Rows:
-        model = self.model
-        assert isinstance(model, ObservationModel)
-        return Rows(lambda row: dict(model.outcomes(self.complete(row))), self.width)
-
-    @property
-    def width(self) -> int:
-        """About how many numbers a draw and its data are."""
-        return 2 * self.dim + sum(array.size for array in self.model.data.values())
 
     def log_likelihood_draws(self, draws: Any, chunk: int | None = None) -> Iterator[Any]:
         """The pointwise log-likelihood of the draws in order, a chunk at a time.
 
         Yields arrays of shape (rows, *shape of the data), or dicts of them by outcome; chains follow one another. Memory
-        is that of one chunk, however many draws there are. `chunk` is the number of rows; without it, a block is about
+        is that of one chunk, however many draws there are. `chunk` is the number of rows; without it, a chunk is about
         half a megabyte.
         """
         if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1):
             raise ParameterError(f"log_likelihood_draws.chunk must be a positive integer, got {chunk!r}")
-        rows, _ = self.rows(draws)
-        return Rows(self.pointwise_log_likelihood, self.width, chunk).blocks(rows)
+        return self.over_draws.log_likelihood(rows_of(draws, self.layout)[0], chunk)
 
     def log_prior_draws(self, draws: Any) -> np.ndarray:
         """The log-prior of each draw, with the leading axes of the draws."""
-        rows, lead = self.rows(draws)
-        found: np.ndarray = Rows(self.log_prior, self.width)(rows)
-        return found.reshape(lead)
+        rows, lead = rows_of(draws, self.layout)
+        return self.over_draws.log_prior(rows).reshape(lead)
 
-    def rows(self, draws: Any) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """The random variables of draws with one leading axis, and the leading axes that they had."""
-        given = getattr(draws, "posterior", draws)
-        flat = {name: np.asarray(values) for name, values in flat_values(given).items() if name in self.layout.slots}
-        leads = set()
-        for name, slot in self.layout.slots.items():
-            if name not in flat:
-                raise missing(name, flat)
-            axes = flat[name].ndim - len(slot.shape)
-            if axes < 0 or flat[name].shape[axes:] != slot.shape:
-                raise ShapeError(f"Draws of {name} have shape {flat[name].shape}, which does not end in {slot.shape}.")
-            leads.add(flat[name].shape[:axes])
-        if len(leads) != 1:
-            raise ShapeError(f"Draws of different variables have different leading axes: {sorted(leads)}.")
-        lead = leads.pop()
-        return {name: flat[name].reshape((-1, *slot.shape)) for name, slot in self.layout.slots.items()}, lead
+    @functools.cached_property
+    def over_draws(self) -> OverDraws:
+        """What is computed for many draws, compiled at its first use."""
+        return OverDraws(self)
 
     def table(self) -> str:
         """Variables and outcomes with their distributions, shapes, supports and dimensions; factors, derived values."""

@@ -25,14 +25,19 @@ from probdiff.ad.transforms import (
 )
 from probdiff.compiler.compiled import compile
 from probdiff.ops.dispatch import is_lifted as is_traced
+from probdiff.ops.protocol import take
 
 if TYPE_CHECKING:
     from probdiff import distributions, linalg, models, sampling, special
-    from probdiff.sampling import sample
+    from probdiff.compiler.native.parallel import set_num_threads
+    from probdiff.sampling import HMC, Draws, sample
 
 __version__ = "0.1.0"
 
-_lazy = {"sample": "probdiff.sampling", "HMC": "probdiff.sampling", "Draws": "probdiff.sampling"}
+_lazy = {
+    "set_num_threads": "probdiff.compiler.native.parallel",
+    "sample": "probdiff.sampling",
+    "HMC": "probdiff.sampling", "Draws": "probdiff.sampling"}
 _modules = ("distributions", "linalg", "models", "sampling", "special")
 
 
@@ -71,6 +76,7 @@ __all__ = [
     "sampling",
     "special",
     "stop_gradient",
+    "take",
     "unthunk",
     "value_and_grad",
     "while_loop",

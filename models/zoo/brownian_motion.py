@@ -8,16 +8,10 @@ from probdiff.distributions import Normal, noncentered
 from probdiff.models.joint import Joint
 from probdiff.models.posterior import Posterior
 from probdiff.models.zoo.data_sets import load
-from probdiff.tree import Array
 
 
 def brownian_motion() -> Posterior:
     """x[t] = x[t-1] + step[t], step ~ Normal(0, q);  y[t] ~ Normal(x[t], r) where seen. The posterior is normal."""
     data = load("brownian_motion")
-    seen = np.flatnonzero(np.isfinite(data.y))
     prior = Joint(step=noncentered(Normal(0, data.innovation_scale)).iid(len(data.y)), x=lambda step: np.cumsum(step))
-
-    def observe(x: Array) -> Normal:
-        return Normal(x[seen], data.noise_scale)
-
-    return Posterior(prior, observe, data.y[seen])
+    return Posterior(prior, lambda x: Normal(x, data.noise_scale), data.y, missing="skip")

@@ -570,7 +570,8 @@ def _warn(call: Any) -> None:
     where = f"{code.co_filename}:{code.co_firstlineno}" if code else repr(call)
     warnings.warn(
         f"broadcast runs {getattr(call, '__name__', 'the function')} ({where}) element by element, because Python "
-        "asks for the value of an argument in it. Write the branch with np.where to get one compiled loop.",
+        "asks for the value of an argument in it, or because it computes with arrays of many elements. Write the branch "
+        "with np.where, or pass the arrays with a signature, to get one compiled loop.",
         stacklevel=4,
     )
 

@@ -156,10 +156,3 @@ def full(dot: Array, value: Array) -> Array:
 def partial_of(y: Array, level: int, k: int = 0) -> Array:
     """The k-th partial of `y` at `level`, or None."""
     return y.partials[k] if type(y) is Dual and y.level == level else None
-
-
-def primal(x: Array) -> Array:
-    """The value beneath every level, or the array itself."""
-    while isinstance(x, Lifted) and hasattr(x, "value"):
-        x = x.value
-    return x

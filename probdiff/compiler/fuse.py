@@ -119,13 +119,20 @@ def _joined(args: list[Any]) -> Any:
         if start < at:
             return None
         if start > at:
-            out.append(np.zeros(start - at, args[0].dtype))
+            out.append(_zeros(args[0], start - at))
         out.append(np.reshape(piece, (length,)))
         at = start + length
     assert shape is not None
     if at < shape[0]:
-        out.append(np.zeros(shape[0] - at, args[0].dtype))
+        out.append(_zeros(args[0], shape[0] - at))
     return np.concatenate(out)
+
+
+def _zeros(like: Tracer, n: int) -> np.ndarray:
+    """Zeros that nobody else can write to."""
+    zeros = np.zeros(n, like.dtype)
+    like.graph.zeros[id(zeros)] = zeros
+    return zeros
 
 
 def _pieces_of(a: Any) -> list[tuple[int, int, Any]] | None:
@@ -150,7 +157,7 @@ def _pieces_of(a: Any) -> list[tuple[int, int, Any]] | None:
         out, at = [], 0
         for piece in node.args:
             n = shape_of(piece)[0]
-            zero = isinstance(piece, np.ndarray) and not piece.any()
+            zero = isinstance(piece, np.ndarray) and id(piece) in graph.zeros
             if not zero:
                 out.append((at, n, Tracer(graph, piece) if isinstance(piece, Node) else piece))
             at += n

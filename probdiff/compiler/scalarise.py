@@ -14,12 +14,13 @@ import numpy as np
 from probdiff.compiler.interpret import interpret
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer
-from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, scalar_program
+from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, scalar_program, shapes_of_scan
 from probdiff.ops.dispatch import Op, apply, dtype_of, shape_of
 from probdiff.ops.elementwise import ASTYPE, rows
 
 LIMIT = 4000  # operations of a body that are worth writing out
 WIDTH = 256  # elements of one operand
+ROWS = 64  # rows up to which a scan inside a body is written out
 
 _pairs = {
     "sum": rows["add"],
@@ -56,17 +57,21 @@ def _written_out(program: Program) -> Program:
         elements = [graph.input((), n.dtype) for _ in range(n.size)]
         inputs += [e.node for e in elements]
         values[n] = _array(elements, n.shape)
+    results = _run(program, values, graph)
+    outputs: list[Any] = []
+    for o, elements in zip(program.outputs, results, strict=True):
+        outputs += [_output(e, dtype_of(o)) for e in elements.ravel()]
+    return Program(inputs, outputs)
+
+
+def _run(program: Program, values: dict[Node, np.ndarray], graph: Graph) -> list[np.ndarray]:
+    """The outputs of a program on arrays of tracers of `graph`."""
     for node in program.nodes:
         args = [values[a] if isinstance(a, Node) else _constant(a) for a in node.args]
-        values[node] = _evaluate(node, args)
+        values[node] = _evaluate(node, args, graph)
         if len(graph.nodes) > LIMIT:
             raise TooLarge
-    outputs: list[Any] = []
-    for o in program.outputs:
-        elements = values[o] if isinstance(o, Node) else _constant(o)
-        dtype = dtype_of(o)
-        outputs += [_output(e, dtype) for e in elements.ravel()]
-    return Program(inputs, outputs)
+    return [values[o] if isinstance(o, Node) else _constant(o) for o in program.outputs]
 
 
 def _output(e: Any, dtype: np.dtype) -> Any:
@@ -102,14 +107,14 @@ def _each(op: Op, args: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:
     return _array([apply(op, *(s[i] for s in spread), **params) for i in np.ndindex(shape)], shape)
 
 
-def _evaluate(node: Node, args: list[np.ndarray]) -> Any:
+def _evaluate(node: Node, args: list[np.ndarray], graph: Graph) -> Any:
     op, params = node.op, node.params
     assert op is not None
     name = op.name
     if op is PROJECT:
         return args[0][params["k"]]
     if isinstance(op, Control):
-        return _control(op, args, params)
+        return _control(op, args, params, graph)
     if op.elementwise:
         return _each(op, args, params)
     if name in _moves:
@@ -181,10 +186,10 @@ def _put(args: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:
     return flat.reshape(shape)
 
 
-def _control(op: Control, args: list[np.ndarray], params: dict[str, Any]) -> tuple[np.ndarray, ...]:
+def _control(op: Control, args: list[np.ndarray], params: dict[str, Any], graph: Graph) -> tuple[np.ndarray, ...]:
     """A control operation inside the body, with its own bodies written out."""
-    if op is SCAN and params["xs"]:
-        raise TooLarge
+    if op is SCAN and (params["xs"] or len(params["body"].outputs) > params["carry"]):
+        return _unrolled(args, params, graph)
     written = expanded(op, [a.shape for a in args], params)
     if written is None:
         raise TooLarge
@@ -196,6 +201,34 @@ def _control(op: Control, args: list[np.ndarray], params: dict[str, Any]) -> tup
         out.append(_array(flat[start : start + n], shape))
         start += n
     return tuple(out)
+
+
+def _unrolled(args: list[np.ndarray], params: dict[str, Any], graph: Graph) -> tuple[np.ndarray, ...]:
+    """A scan over a few rows, one after the other."""
+    k, m, length, body = params["carry"], params["xs"], params["length"], params["body"]
+    if length > ROWS:
+        raise TooLarge
+    carry, ys = args[:k], {}
+    for t in reversed(range(length)) if params["reverse"] else range(length):
+        given = [*carry, *(_boxed(x[t]) for x in args[k : k + m]), *args[k + m :]]
+        out = _run(body, dict(zip(body.inputs, given, strict=True)), graph)
+        carry = [_cast(c, n.dtype) for c, n in zip(out[:k], body.inputs, strict=False)]
+        ys[t] = out[k:]
+    kinds = shapes_of_scan(params)[k:]
+    stacked = [
+        _array([e for t in range(length) for e in _cast(ys[t][j], dtype).ravel()], shape)
+        for j, (shape, dtype) in enumerate(kinds)
+    ]
+    return (*carry, *stacked)
+
+
+def _cast(elements: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Elements in the dtype that the array has by declaration."""
+    flat = [
+        (e if e.dtype == dtype else apply(ASTYPE, e, dtype=dtype)) if isinstance(e, Tracer) else dtype.type(e)
+        for e in elements.ravel()
+    ]
+    return _array(flat, elements.shape)
 
 
 def expanded(op: Control, shapes: list[tuple[int, ...]], params: dict[str, Any]) -> dict[str, Any] | None:

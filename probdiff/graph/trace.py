@@ -30,7 +30,7 @@ sweep = Sweep()
 class Graph:
     """One recording. Equal operations on equal arguments are recorded once."""
 
-    __slots__ = ("finite", "level", "lifted", "limit", "memo", "nodes", "views")
+    __slots__ = ("finite", "level", "lifted", "limit", "memo", "nodes", "views", "zeros")
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit  # of operations; more are refused
@@ -39,6 +39,7 @@ class Graph:
         self.nodes: list[Node] = []  # keeps every node alive, so that the ids in memo stay valid
         self.lifted: list[tuple[Lifted, Node]] = []
         self.finite: dict[int, tuple[np.ndarray, bool]] = {}
+        self.zeros: dict[int, np.ndarray] = {}  # arrays of zeros that rewriting has made
         self.views: dict[Any, Array] = {}  # of elementwise results: see compiler.fuse
 
     def input(self, shape: tuple[int, ...], dtype: Any) -> Tracer:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from probdiff.errors import TracedValueError, UnsupportedError
+from probdiff.errors import UnsupportedError
 from probdiff.tree import Array
 
 _levels = itertools.count(1)
@@ -142,7 +142,7 @@ _nearest = {
     "scipy.stats": "probdiff.distributions has densities that differentiate: Normal(loc, scale).logpdf(x).",
     "scipy.special": "probdiff.special has logsumexp, softmax and log_softmax; scipy.special's ufuncs work as they are.",
     "scipy": "This SciPy function does not dispatch; probdiff.linalg and probdiff.special hold those that differentiate.",
-    "": "Build arrays with np.stack or np.concatenate instead of np.array([...]); use np.take(array, index) for "
+    "": "Build arrays with np.stack or np.concatenate instead of np.array([...]); use probdiff.take(array, index) for "
     "array[index] with a traced index, np.where instead of assigning into an array, and probdiff.stop_gradient(x) "
     "where only the number is wanted.",
 }
@@ -263,7 +263,7 @@ class Lifted:
     def __index__(self) -> int:
         raise UnsupportedError(
             f"{user_line()} uses {self._kind()} as an index or a size.\n    "
-            "Use np.take(array, index) for a traced index, and probdiff.stop_gradient(x) where only the number is wanted."
+            "Use probdiff.take(array, index) for a traced index, and probdiff.stop_gradient(x) where only the number is wanted."
         )
 
     def __complex__(self) -> complex:
@@ -280,10 +280,6 @@ class Lifted:
 
     def conj(self) -> Array:
         return self
-
-
-class NotATracedValue(TracedValueError):
-    """Internal: capture of a kernel met Python control flow on a value (callers fall back to element by element)."""
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -533,7 +533,9 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
 
 @rule(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Array:
+    """a[indices] along an axis, as numpy.take; NumPy's own does not dispatch where only the indices are traced."""
     refuse("take", out=out)
+    a = a if is_lifted(a) else np.asarray(a)
     if axis is None:
         a, axis = np.ravel(a), 0
     index = indices if is_lifted(indices) else np.asarray(indices)
