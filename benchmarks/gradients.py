@@ -65,7 +65,7 @@ class Outcome:
         return next((r.failure for r in self.results if r.contender == name), "")
 
     def ratio(self, names: Sequence[str]) -> float | None:
-        """Our minimum over the best minimum of these: other work on the machine moves medians, most of all of threads."""
+        """Our minimum over the best minimum of these (other work on the machine moves medians more)."""
         ours, best = self.of([OURS]), self.of(names)
         return ours.best / best.best if ours and best else None
 

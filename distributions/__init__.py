@@ -85,6 +85,7 @@ __all__ = [
     "Normal",
     "Poisson",
     "StudentT",
+    "Transported",
     "Truncated",
     "Uniform",
     "Weibull",
@@ -107,6 +108,7 @@ __all__ = [
     "skewness",
     "std",
     "support",
+    "transport",
     "truncated",
     "var",
 ]

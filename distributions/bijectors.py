@@ -31,6 +31,10 @@ class Bijector:
         """The shape of `u` for values of `shape`."""
         return shape
 
+    def origin(self, shape: Shape) -> np.ndarray:
+        """A plain point among the `u` of values of `shape`: the middle of the support, where there is one."""
+        return np.zeros(self.unconstrained_shape(shape))
+
     def forward(self, u: Array) -> Array:
         """The constrained value of `u`."""
         raise NotImplementedError
@@ -221,6 +225,9 @@ class UnitVector(Bijector):
     -|u|²/2 - (K/2 - 1) log 2 - log Γ(K/2). A density of x by area on the sphere becomes one of u with the same total.
     `inverse` gives the u of length one.
     """
+
+    def origin(self, shape: Shape) -> np.ndarray:
+        return np.ones(shape)  # a vector without length has no direction
 
     def forward(self, u: Array) -> Array:
         # The largest coordinate comes out first: squares of tiny or huge numbers would be lost.

@@ -72,6 +72,11 @@ class FlatDensity:
         self.check_sampleable()
         return compile(value_and_grad(self.logdensity))
 
+    @property
+    def address(self) -> int:
+        """The address of a C function of the log-density and its gradient; see `Compiled.address`."""
+        return int(self.compiled.record(np.zeros(self.dim)).address)
+
     @functools.cached_property
     def compiled_hvp(self) -> Any:
         """The compiled program of Hessian-vector products, made at its first use."""

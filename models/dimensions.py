@@ -75,36 +75,37 @@ def with_axes(distribution: Distribution, count: int) -> Distribution:
     if distribution.batch_shape == ():
         return distribution
     copy = object.__new__(type(distribution))
-    if isinstance(distribution, Wrapped):
-        copy.__dict__["base"] = with_axes(distribution.base, count)
-        return copy
     if isinstance(distribution, Flat):
         bounds = distribution.support
         lower, upper = (insert_axes(bound, count, 0) for bound in (bounds.lower, bounds.upper))
         copy.__dict__.update(support=replace(bounds, lower=lower, upper=upper), size=distribution.size)
         return copy
     for name, value in vars(distribution).items():
-        domain = distribution.domains.get(name)
-        copy.__dict__[name] = value if domain is None else insert_axes(value, count, domain.event_ndim)
+        if isinstance(value, Distribution):
+            copy.__dict__[name] = with_axes(value, count)
+        else:
+            domain = distribution.domains.get(name)
+            copy.__dict__[name] = insert_axes(value, count, 0 if domain is None else domain.event_ndim)
     return copy
 
 
-def over_rows(stacked: Distribution, one: Distribution) -> Distribution:
+def over_rows(stacked: Distribution, one: Distribution, batch: int | None = None) -> Distribution:
     """A distribution of many rows: `stacked` holds the parameters of each along a first axis, `one` is that of one row.
 
-    Parameters of fewer axes get axes of length one after the first, so that they broadcast as they do in one row.
+    Parameters of fewer axes than the batch get axes of length one after the first, so that they broadcast as they do in
+    one row.
     """
     if isinstance(one, IID):
         return IID(over_rows(stacked.base, one.base), one.sizes)  # type: ignore[attr-defined]
+    batch = len(one.batch_shape) if batch is None else batch
     copy = object.__new__(type(one))
-    if isinstance(one, Wrapped):
-        copy.__dict__["base"] = over_rows(stacked.base, one.base)  # type: ignore[attr-defined]
-        return copy
-    batch = len(one.batch_shape)
     for name, value in vars(stacked).items():
-        domain = one.domains.get(name)
-        if domain is not None and value is not None:
-            own = len(value.shape) - 1 - domain.event_ndim
+        inner = vars(one)[name]
+        if isinstance(inner, Distribution):
+            value = over_rows(value, inner, batch)
+        elif getattr(value, "shape", ()):
+            domain = one.domains.get(name)
+            own = len(value.shape) - 1 - (0 if domain is None else domain.event_ndim)
             value = np.reshape(value, value.shape[:1] + (1,) * (batch - own) + value.shape[1:])
         copy.__dict__[name] = value
     return copy

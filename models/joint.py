@@ -11,6 +11,7 @@ from probdiff.distributions.base import Distribution
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.models.dimensions import Coords, dimensions_of, elements, family, read_coords, resolve
 from probdiff.models.layout import Layout
+from probdiff.models.prior_draws import MANY, check_proper, rand_rows
 from probdiff.models.text import joint_text, variables_table
 from probdiff.models.transport import add_up, bijector_of, is_improper, transport
 from probdiff.models.values import Given, flat_values, stack, total
@@ -179,13 +180,11 @@ class Joint:
         """A draw of all variables, nested; with `size`, that many draws, stacked along a new first axis."""
         rng = np.random.default_rng() if rng is None else rng
         if size is not None:
-            return stack([self.rand(rng=rng) for _ in range(size)])
+            many = rand_rows(self, size, rng) if size >= MANY else None
+            return stack([self.rand(rng=rng) for _ in range(size)]) if many is None else many
 
         def choose(name: str, distribution: Distribution, dims: Dims) -> Array:
-            if is_improper(distribution):
-                raise UnsupportedError(
-                    f"{name} is Flat, and an improper prior cannot be drawn from. Give it a proper one."
-                )
+            check_proper(name, distribution)
             return distribution.rand(rng=rng)
 
         return self.walk(choose, refuse_draws)
@@ -202,7 +201,8 @@ class Joint:
             layout.add(name, distribution, dims)
             if not is_improper(distribution):
                 return distribution.rand(rng=rng)
-            return bijector_of(distribution).forward(np.zeros(layout.slots[name].unconstrained_shape)[()])
+            bijector = bijector_of(distribution)
+            return bijector.forward(bijector.origin(layout.slots[name].shape)[()])
 
         return layout, self.walk(choose)
 

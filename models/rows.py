@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.distributions.parameters import unchecked
+from probdiff.errors import ProbdiffError
 from probdiff.tree import Tree, flatten, map_leaves, unflatten
 
 # Rows to a block: enough that the cost of a call does not show, few enough that a short last block wastes little.
@@ -17,7 +19,7 @@ NUMBERS = 1 << 16
 class Rows:
     """`f` of one row, as a function of a structure of arrays with rows along their first axis.
 
-    f      a function that can be traced; its result is a structure of numbers and arrays
+    f      its result is a structure of numbers and arrays; if it cannot be traced, it is called row by row
     width  about how many numbers f takes and gives, which bounds the memory of a block
     size   the rows of a block, in place of what follows from the width
     """
@@ -28,6 +30,7 @@ class Rows:
         self.f = f
         self.size = max(1, min(ROWS, NUMBERS // max(width, 1))) if size is None else size
         self.compiled = compile(self.block)
+        self.traces = True
 
     def block(self, rows: Tree) -> Tree:
         """The results of a block of rows, stacked. It can be traced."""
@@ -45,8 +48,21 @@ class Rows:
             if real < self.size:
                 part = [np.concatenate([x, np.repeat(x[-1:], self.size - real, axis=0)]) for x in part]
             # The last block is filled up to the size that was compiled, and cut back.
-            result = self.compiled(unflatten(spec, part))
+            result = self.run(spec, part)
             yield result if real == self.size else map_leaves(lambda x, real=real: x[:real], result)
+
+    def run(self, spec: Any, part: list[np.ndarray]) -> Tree:
+        """The results of a full block."""
+        if self.traces:
+            # A function written for plain numbers may do anything to them. If the fault lies elsewhere, the calls below
+            # meet it again.
+            try:
+                return self.compiled(unflatten(spec, part))
+            except (ProbdiffError, TypeError):
+                self.traces = False
+        with np.errstate(all="ignore"), unchecked():
+            found = [self.f(unflatten(spec, [leaf[k] for leaf in part])) for k in range(self.size)]
+        return map_leaves(lambda *column: np.stack([np.asarray(x) for x in column]), *found)
 
     def __call__(self, rows: Tree) -> Tree:
         """The results of all rows, stacked along the first axis; there must be a row."""

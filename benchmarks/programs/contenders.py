@@ -7,6 +7,7 @@ data, compiling) is done once; what happens at every gradient is timed, conversi
 from __future__ import annotations
 
 import functools
+import timeit
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -69,7 +70,7 @@ def pytensor(density: Density, at: Problem) -> Call:
 
 
 def pytorch(density: Density, at: Problem) -> Call:
-    """Eager autograd; the data are tensors already."""
+    """Eager autograd; the data are tensors already. With one thread where that is faster."""
     import torch
 
     data = [torch.from_numpy(np.array(a, order="C")) for a in at.data]
@@ -80,6 +81,12 @@ def pytorch(density: Density, at: Problem) -> Call:
         [gradient] = torch.autograd.grad(value, [theta])
         return value.item(), gradient.numpy()
 
+    threads, best = torch.get_num_threads(), {}
+    for n in sorted({1, threads}):
+        torch.set_num_threads(n)
+        call()
+        best[n] = min(timeit.repeat(call, number=1, repeat=5))
+    torch.set_num_threads(min(best, key=lambda n: best[n]))
     return call
 
 

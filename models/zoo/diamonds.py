@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from probdiff.distributions import Normal, StudentT, truncated
@@ -18,15 +20,14 @@ def contrasts(grades: np.ndarray, levels: int) -> np.ndarray:
     return (basis * np.sign(np.diag(triangle)))[grades, 1:]
 
 
-def design(data: object) -> tuple[list[str], np.ndarray]:
+def design(data: SimpleNamespace) -> tuple[list[str], np.ndarray]:
     """Names and columns: carat, log sizes, contrasts of the three grades, and carat times log sizes; all centred."""
-    columns = vars(data)
-    carat, sizes = columns["carat"], {axis: np.log(columns[axis]) for axis in "xyz"}
-    named = {"carat": carat, **{f"log {axis}": size for axis, size in sizes.items()}}
-    for grade, levels in (("cut", 5), ("color", 7), ("clarity", 8)):
-        polynomials = contrasts(np.array(list(str(columns[grade])), dtype=int), levels)
-        named |= {f"{grade}^{degree + 1}": polynomials[:, degree] for degree in range(levels - 1)}
-    named |= {f"carat log {axis}": carat * size for axis, size in sizes.items()}
+    sizes = {"x": np.log(data.x), "y": np.log(data.y), "z": np.log(data.z)}
+    named = {"carat": data.carat, **{f"log {axis}": size for axis, size in sizes.items()}}
+    for grade, digits, levels in (("cut", data.cut, 5), ("color", data.color, 7), ("clarity", data.clarity, 8)):
+        polynomials = contrasts(np.array(list(str(digits)), dtype=int), levels)
+        named |= {f"{grade}^{degree}": polynomials[:, degree - 1] for degree in range(1, levels)}
+    named |= {f"carat log {axis}": data.carat * size for axis, size in sizes.items()}
     X = np.stack(list(named.values()), axis=1)
     return list(named), X - X.mean(axis=0)
 

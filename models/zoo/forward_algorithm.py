@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff import scan, stop_gradient
+from probdiff.ad.control import scan
+from probdiff.ad.transforms import stop_gradient
 from probdiff.tree import Array
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff import scan
+from probdiff.ad.control import scan
 from probdiff.distributions import Flat, Normal
 from probdiff.distributions.support import interval, positive, unit_interval
 from probdiff.models.joint import Joint

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from probdiff import scan
+from probdiff.ad.control import scan
 from probdiff.tree import Array
 
 

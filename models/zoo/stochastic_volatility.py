@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff import scan
+from probdiff.ad.control import scan
 from probdiff.distributions import Beta, Cauchy, HalfCauchy, Normal
 from probdiff.models.joint import Joint
 from probdiff.models.posterior import Posterior

@@ -19,7 +19,7 @@ from probdiff.compiler.interpret import interpret
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer, capture
-from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, row_range
+from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, SCAN, WHILE, Control, row_range
 from probdiff.ops.dispatch import dtype_of, is_float, new_level, shape_of, user_line
 from probdiff.ops.elementwise import unbroadcast
 from probdiff.tree import Array, flatten
@@ -32,6 +32,8 @@ def run(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple
         return op.evaluate(*operands, **params)
     if isinstance(top, Tracer):
         return _record(top.graph, op, operands, params)
+    if op is CALL_DENSITY:
+        raise UnsupportedError(f"{user_line()}: a density called by its address has no derivatives beyond its gradient.")
     if type(top) is Dual:
         return _forward(op, top, operands, params)
     assert type(top) is Variable

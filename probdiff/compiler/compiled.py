@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from probdiff.compiler.arguments import described
-from probdiff.compiler.bound import Bound
+from probdiff.compiler.bound import Bound, recorded_kinds
 from probdiff.compiler.inputs import in_native_form
 from probdiff.compiler.interpret import interpret
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
@@ -137,7 +137,7 @@ class Compiled:
 
     def with_data(self, *data: Tree) -> Bound:
         """The function of the remaining arguments, the last ones being `data`; see `Bound`."""
-        return Bound(self, data, self._last)
+        return Bound(self, data, recorded_kinds(self._last, len(data)) if self._last is not None else None)
 
     def explain(self, *args: Tree) -> Explanation:
         """How the last recording runs, as a report to print; with arguments, it is timed too. See `Explanation`."""

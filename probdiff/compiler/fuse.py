@@ -17,10 +17,10 @@ from probdiff.compiler.region import FULL, Region, regions
 from probdiff.compiler.scalarise import rewritten
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer, sweep
-from probdiff.ops.control import PROJECT, SCAN, Control
+from probdiff.ops.control import CALL_DENSITY, PROJECT, SCAN, Control
 from probdiff.ops.dispatch import apply, dtype_of, shape_of
 from probdiff.ops.elementwise import rows
-from probdiff.ops.index import GETITEM, Slot, has_arrays
+from probdiff.ops.index import GETITEM, SET_AT, Slot, has_arrays
 from probdiff.ops.shape import BROADCAST_TO, RESHAPE, TRANSPOSE
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
@@ -371,6 +371,8 @@ class Plan:
                 self.views[node] = found
             if kind == "opaque" and fits(node, self.view):
                 kind = "routine"
+            if node.op is CALL_DENSITY or node.op is SET_AT:
+                kind = "routine"
             if kind == "opaque" and isinstance(node.op, Control) and (plans := body_plans(node)) is not None:
                 kind = "nested"
                 self.bodies[node] = plans
@@ -466,6 +468,8 @@ class Plan:
             if kind in ("loop", "gather"):
                 home[node] = user[node] = nest(node.shape, stage, node.args[0] if node.op is PROJECT else None)
                 home[node].body.append(node)
+                if kind == "gather" and node.shape == ():
+                    self._store(node)  # a function of its own reads it, which hands it over in memory
             elif kind in ("reduce", "scatter"):
                 user[node] = nest(shape_of(node.args[0]), stage, node.args[0])
                 user[node].ends.append(node)
@@ -484,7 +488,8 @@ class Plan:
                 opaque.append(Nested(node, stage))
             elif kind == "routine":
                 opaque.append(Routine(node, stage))
-                self.stored[node] = None
+                if not isinstance(node.op, Control):
+                    self.stored[node] = None
             elif kind == "opaque":
                 opaque.append(Opaque(node, stage))
                 if not isinstance(node.op, Control):

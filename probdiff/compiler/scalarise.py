@@ -14,7 +14,7 @@ import numpy as np
 from probdiff.compiler.interpret import interpret
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer
-from probdiff.ops.control import COND, PROJECT, SCAN, WHILE, Control, scalar_program, shapes_of_scan
+from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, SCAN, WHILE, Control, scalar_program, shapes_of_scan
 from probdiff.ops.dispatch import Op, apply, dtype_of, shape_of
 from probdiff.ops.elementwise import ASTYPE, rows
 
@@ -190,7 +190,7 @@ def _control(op: Control, args: list[np.ndarray], params: dict[str, Any], graph:
     """A control operation inside the body, with its own bodies written out."""
     if op is SCAN and (params["xs"] or len(params["body"].outputs) > params["carry"]):
         return _unrolled(args, params, graph)
-    written = expanded(op, [a.shape for a in args], params)
+    written = None if op is CALL_DENSITY else expanded(op, [a.shape for a in args], params)
     if written is None:
         raise TooLarge
     kinds = op.outputs(tuple(Node(None, (), {}, a.shape, np.dtype(float)) for a in args), params)
@@ -264,7 +264,7 @@ def _widened(args: list[Any], params: dict[str, Any], batch: tuple[int, ...]) ->
 def rewritten(op: Control, args: list[Any], params: dict[str, Any]) -> tuple[Any, ...]:
     """The results of a control operation on tracers, by the operation over elements where that is worth it."""
     bodies = [p for p in params.values() if isinstance(p, Program)]
-    if all(scalar_program(p) for p in bodies):
+    if op is CALL_DENSITY or all(scalar_program(p) for p in bodies):
         batch = op.batch(tuple(args), params)
         if op is SCAN and batch and (params["xs"] or len(params["body"].outputs) > params["carry"]):
             return _widened(args, params, batch)

@@ -6,6 +6,7 @@ node for each. A branch or loop whose body is a program of scalars acts elementw
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,27 @@ class Scan(Control):
         return shapes_of_scan(params, self.batch(args, params))
 
 
+class CallDensity(Control):
+    """A log-density and its gradient by the address of a C function: results for (address, q)."""
+
+    name = "call_density"
+
+    def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
+        return [((), np.dtype(float)), (shape_of(args[1]), np.dtype(float))]
+
+    def batch(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[int, ...]:
+        return ()
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        address, q = operands
+        q = np.ascontiguousarray(q, float)
+        grad, logp = np.empty_like(q), np.empty(1)
+        code = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * 4)(int(address))
+        if code(q.size, q.ctypes.data, grad.ctypes.data, logp.ctypes.data, None):
+            return np.float64(np.nan), np.full_like(q, np.nan)
+        return logp[0], grad
+
+
 def shapes_of_scan(params: dict[str, Any], batch: tuple[int, ...] = ()) -> Kinds:
     """Carries as they went in, then rows stacked."""
     k, body = params["carry"], params["body"]
@@ -101,7 +123,8 @@ def scalar_program(program: Any) -> bool:
         return known[1]
     fits = all(n.shape == () for n in program.inputs) and all(shape_of(o) == () for o in program.outputs)
     for n in program.nodes:
-        if not fits:
+        if not fits or n.op is CALL_DENSITY:
+            fits = False
             break
         inner = all(scalar_program(p) for p in n.params.values() if hasattr(p, "nodes"))
         fits = n.shape == () and (n.op.elementwise or n.op is PROJECT or (isinstance(n.op, Control) and inner))
@@ -116,3 +139,4 @@ PROJECT = Project()
 COND = Cond()
 WHILE = While()
 SCAN = Scan()
+CALL_DENSITY = CallDensity()

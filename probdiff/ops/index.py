@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.errors import UnsupportedError
+from probdiff.errors import ShapeError, UnsupportedError
 from probdiff.ops.dispatch import Lifted, Op, apply, dtype_of, shape_of, user_line
 from probdiff.tree import Array
 
@@ -87,8 +87,49 @@ class IndexAdd(Op):
         return apply(GETITEM, np.broadcast_to(z_bar, params["shape"]), *args[1:], index=params["index"])
 
 
+class SetAt(Op):
+    """A copy of x with the rows x[i] replaced by a value; linear in x and in the value."""
+
+    name = "set_at"
+    smooth = (0, 1)
+
+    def evaluate(self, x: Any, value: Any, i: Any) -> Any:
+        out = np.array(x)
+        out[int(i)] = value
+        return out
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
+        x, value, i = args
+        if shape_of(value) != shape_of(x)[1:] or shape_of(i) != ():
+            raise ShapeError(
+                f"{user_line()}: set_at needs one index and a value of shape {shape_of(x)[1:]}, got an index of shape "
+                f"{shape_of(i)} and a value of shape {shape_of(value)}."
+            )
+        return shape_of(x), dtype_of(x)
+
+    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
+        x_dot = np.zeros(shape_of(args[0]), dtype_of(args[0])) if dots[0] is None else dots[0]
+        row = np.zeros(shape_of(args[1]), dtype_of(args[0])) if dots[1] is None else dots[1]
+        return apply(self, x_dot, row, args[2])
+
+    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        z_bar = np.broadcast_to(z_bar, shape_of(z))
+        if i == 0:
+            return apply(self, z_bar, np.zeros(shape_of(args[1]), dtype_of(z_bar)), args[2])
+        return apply(GETITEM, z_bar, args[2], index=(Slot(0),))
+
+
 GETITEM = GetItem()
 INDEX_ADD = IndexAdd()
+SET_AT = SetAt()
+
+
+def set_at(x: Array, i: Array, value: Array) -> Array:
+    """A copy of x with x[i] = value: what `x[i] = value` is for arrays that are traced.
+
+    i is one integer, which may be traced; value has the shape of x[i].
+    """
+    return apply(SET_AT, x, np.broadcast_to(value, shape_of(x)[1:]), i)
 
 
 def getitem(x: Array, index: Any) -> Array:

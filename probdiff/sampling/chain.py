@@ -85,7 +85,7 @@ def starting_state(
                 where = describe(model, state.q)
                 if not isfinite(state.logp):
                     raise InitialPointError(
-                        f"init for chain {chain} has log-density {state.logp} at {where}. "
+                        f"init for chain {chain} has log-density {state.logp} at {where}{explained(model, state.q)}. "
                         "Give a point inside the support."
                     )
                 raise InitialPointError(
@@ -101,7 +101,8 @@ def starting_state(
     if not isfinite(state.logp):
         raise InitialPointError(
             f"No starting point with finite log-density was found in {TRIES} tries for chain {chain}; the last had "
-            f"log-density {state.logp} at {where}. Give init=, or check the support of the data."
+            f"log-density {state.logp} at {where}{explained(model, state.q)}. "
+            "Give init=, or check the support of the data."
         )
     raise InitialPointError(
         f"No starting point with finite gradient was found in {TRIES} tries for chain {chain}; the last had "
@@ -133,6 +134,13 @@ def _bad_names(model: Model, grad: Vector) -> str:
 def describe(model: Model, q: Vector) -> str:
     """The named parameters at `q`, as an error shows them: `mu=0.31, theta[2]=1.2`."""
     return _shorten([f"{name}={value:.3g}" for name, value in _scalars(model.constrain(q))])
+
+
+def explained(model: Model, q: Vector) -> str:
+    """Which term is not finite at `q`, from a model that can say."""
+    explain = getattr(model, "explain_point", None)
+    text = explain(q) if explain is not None else ""
+    return f": {text}" if text else ""
 
 
 def _scalars(values: Mapping[str, NDArray[Any]]) -> list[tuple[str, float]]:

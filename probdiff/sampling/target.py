@@ -16,8 +16,9 @@ class Model(Protocol):
     """A log-density over an unconstrained vector, and the way from there to named parameters.
 
     `value_and_grad(q)` includes the log-Jacobian, may return -inf or NaN, and must give a new gradient array each time.
-    A model may also have `unconstrain(values) -> q`, so that `init=` takes named values, and `releases_gil = True`
-    if `value_and_grad` may run in several threads at once.
+    A model may also have `unconstrain(values) -> q`, so that `init=` takes named values, `explain_point(q) -> str`,
+    which says which term is not finite at `q` (empty if all are), and `releases_gil = True` if `value_and_grad` may run
+    in several threads at once.
     """
 
     @property

@@ -120,7 +120,7 @@ def test_another_number_of_data() -> None:
 
 def test_another_rank() -> None:
     bound = compile(misfit).with_data(DATA, 2.0).record(X)
-    with pytest.raises(ShapeError, match=r"data must have 1 axes, as when it was recorded, got shape \(3, 1\)"):
+    with pytest.raises(ShapeError, match=r"data must have 1 axes, as before, got shape \(3, 1\)"):
         bound.with_data(DATA[:, None], 2.0)
 
 
@@ -229,3 +229,12 @@ def test_a_view_of_a_long_chain() -> None:
         return x[0]
 
     np.testing.assert_allclose(compile(f)(np.ones(4)), f(np.ones(4)), rtol=1e-12)
+
+
+def test_data_bound_in_two_ways() -> None:
+    """What another call of the same compiled function records does not matter to data that are bound."""
+    compiled = compile(lambda x, *rest: np.sum(x) * sum(np.sum(r) for r in rest))
+    one, two = compiled.with_data(2.0, DATA), compiled.with_data(DATA)
+    assert one(X) == pytest.approx(float(np.sum(X) * (2.0 + DATA.sum())))
+    assert two(X) == pytest.approx(float(np.sum(X) * DATA.sum()))
+    assert one.with_data(3.0, DATA)(X) == pytest.approx(float(np.sum(X) * (3.0 + DATA.sum())))

@@ -52,7 +52,8 @@ def test_rows_are_independent() -> None:
     np.testing.assert_allclose(drawn.sum(axis=-1), 1.0, rtol=1e-14)
     # Five standard errors of a mean.
     assert np.all(abs(drawn.mean(axis=0) - d.mean()) < 5 * np.sqrt(d.var() / 20000))
-    np.testing.assert_allclose(d.logpdf(drawn[0]), [Dirichlet(a).logpdf(x) for a, x in zip(d.concentration, drawn[0])])
+    expected = [Dirichlet(a).logpdf(x) for a, x in zip(d.concentration, drawn[0], strict=True)]
+    np.testing.assert_allclose(d.logpdf(drawn[0]), expected, rtol=1e-12)
 
 
 def test_refusal() -> None:

@@ -16,8 +16,11 @@ import numpy as np
 
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.kernel import for_range
-from probdiff.compiler.native.scalar import DOUBLE, I8, I32, I64, PTR
+from probdiff.compiler.native.scalar import DOUBLE, I8, I32, I64, PTR, cast, constant, load, memory_type, store
 from probdiff.graph.program import Node
+from probdiff.ops.control import CALL_DENSITY
+from probdiff.ops.dispatch import dtype_of, shape_of
+from probdiff.ops.index import SET_AT
 
 NAMES = ("matmul", "cholesky", "solve_triangular")
 
@@ -97,7 +100,71 @@ class Caller:
 
 def emit_routine(segment: Any, node: Node) -> None:
     """Call the routine of a node; the result is in C order."""
+    if node.op is CALL_DENSITY:
+        return emit_density(segment, node)
+    if node.op is SET_AT:
+        return emit_set_at(segment, node)
     {"matmul": _matmul, "cholesky": _cholesky, "solve_triangular": _solve}[node.op.name](Caller(segment), node)  # type: ignore[union-attr]
+
+
+def emit_density(segment: Any, node: Node) -> None:
+    """logp, grad = density(q), by address; NaN if the density reports an error."""
+    b, (address, q) = segment.b, node.args
+    members = {p.params["k"]: p for p in segment.layout.plan.members.get(node, [])}
+    code = segment.scalar(address) if isinstance(address, Node) else I64(int(address))
+    view = segment.layout.plan.view(q)
+    at = segment.address(view.base)
+    if view.offset:
+        at = b.gep(at, [I64(view.offset)], source_etype=DOUBLE)
+    spare = segment.layout.spare[node]
+    work = segment.bases[segment.layout.work_slot]
+    logp, grad = (
+        segment.address(members[k]) if k in members else b.gep(work, [I64(spare[k])], source_etype=I8) for k in (0, 1)
+    )
+    kind = ir.FunctionType(I32, [I64, PTR, PTR, PTR, PTR])
+    function = b.inttoptr(code, ir.PointerType(kind))
+    failed = b.call(function, [I64(view.shape[0]), at, grad, logp, PTR(None)])
+    with b.if_then(b.icmp_signed("!=", failed, I32(0))):
+        b.store(ir.Constant(DOUBLE, float("nan")), logp)
+
+
+def emit_set_at(segment: Any, node: Node) -> None:
+    """A copy with one row replaced; a negative index counts from the end, one out of bounds sets the error."""
+    b, (x, value, i) = segment.b, node.args
+    target = segment.address(node)
+    n, row = node.shape[0], int(np.prod(node.shape[1:], dtype=int))
+    copied(segment, x, target, node.dtype)
+    at = segment.scalar(i) if isinstance(i, Node) else I64(int(i))
+    at = cast(b, at, dtype_of(i), np.dtype(np.int64)) if isinstance(i, Node) else at
+    at = b.select(b.icmp_signed("<", at, I64(0)), b.add(at, I64(n)), at)
+    inside = b.icmp_unsigned("<", at, I64(n))
+    error = b.load(segment.error, typ=I64)
+    b.store(b.or_(error, b.zext(b.not_(inside), I64)), segment.error)
+    at = b.select(inside, at, I64(0))
+    place = b.gep(target, [b.mul(at, I64(row))], source_etype=memory_type(node.dtype))
+    copied(segment, value, place, node.dtype)
+
+
+def copied(segment: Any, a: Any, target: Any, dtype: np.dtype) -> None:
+    """Copy an operand, wherever and however it lies, to `target` in C order."""
+    b = segment.b
+    if shape_of(a) == ():
+        value = segment.scalar(a) if isinstance(a, Node) else constant(a, dtype)
+        store(b, cast(b, value, a.dtype, dtype) if isinstance(a, Node) else value, target, dtype)
+        return
+    view = segment.layout.plan.view(a)
+    base = segment.address(view.base)
+
+    def level(axis: int, source: Any, place: Any) -> None:
+        if axis == len(view.shape):
+            value = load(b, b.gep(base, [source], source_etype=memory_type(a.dtype)), a.dtype)
+            store(b, cast(b, value, a.dtype, dtype), b.gep(target, [place], source_etype=memory_type(dtype)), dtype)
+            return
+        with for_range(b, I64(0), I64(view.shape[axis])) as j:
+            following = b.add(source, b.mul(j, I64(view.strides[axis])))
+            level(axis + 1, following, b.add(b.mul(place, I64(view.shape[axis])), j))
+
+    level(0, I64(view.offset), I64(0))
 
 
 def _matmul(c: Caller, node: Node) -> None:
@@ -114,14 +181,8 @@ def _matmul(c: Caller, node: Node) -> None:
 
 def _copied(c: Caller, a: Any, node: Node) -> Any:
     """The operand, copied into the place of the result in C order."""
-    b = c.b
-    view = c.segment.layout.plan.view(a)
-    source, target = c.segment.address(view.base), c.segment.address(node)
-    rows, columns = node.shape
-    with for_range(b, I64(0), I64(rows)) as i, for_range(b, I64(0), I64(columns)) as j:
-        place = b.add(b.add(b.mul(i, I64(view.strides[0])), b.mul(j, I64(view.strides[1]))), I64(view.offset))
-        value = b.load(b.gep(source, [place], source_etype=DOUBLE), typ=DOUBLE)
-        b.store(value, b.gep(target, [b.add(b.mul(i, I64(columns)), j)], source_etype=DOUBLE))
+    target = c.segment.address(node)
+    copied(c.segment, a, target, node.dtype)
     return target
 
 

@@ -13,6 +13,7 @@ import llvmlite.ir as ir
 import numpy as np
 
 from probdiff.compiler.fuse import c_strides
+from probdiff.compiler.native.blas import copied
 from probdiff.compiler.native.kernel import for_range
 from probdiff.compiler.native.scalar import I8, I64, PTR, cast, constant, load, memory_type, store
 from probdiff.graph.program import Node
@@ -86,25 +87,8 @@ class Emitter:
         base = self.segment.address(view.base)
         if view.strides == c_strides(view.shape) and a.dtype == dtype:
             return b.gep(base, [I64(view.offset)], source_etype=memory_type(dtype)) if view.offset else base
-        self._gather(room, base, view, a.dtype, dtype)
+        copied(self.segment, a, room, dtype)
         return room
-
-    def _gather(self, target: Any, base: Any, view: Any, old: np.dtype, new: np.dtype) -> None:
-        b = self.b
-
-        def level(axis: int, source: Any, place: Any) -> None:
-            if axis == len(view.shape):
-                value = load(b, b.gep(base, [source], source_etype=memory_type(old)), old)
-                store(b, cast(b, value, old, new), b.gep(target, [place], source_etype=memory_type(new)), new)
-                return
-            with for_range(b, I64(0), I64(view.shape[axis])) as i:
-                level(
-                    axis + 1,
-                    b.add(source, b.mul(i, I64(view.strides[axis]))),
-                    b.add(b.mul(place, I64(view.shape[axis])), i),
-                )
-
-        level(0, I64(view.offset), I64(0))
 
     def _run(self, name: str, inputs: list[Any], outputs: list[Any]) -> None:
         """The nests of a body, for pointers to its inputs and outputs."""

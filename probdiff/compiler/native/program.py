@@ -91,6 +91,13 @@ class Layout:
             for node, plans in plan.bodies.items()
         }
 
+        # where the results of a call go that nobody reads
+        self.spare = {
+            step.node: [self._reserve(nbytes(s, d)) for s, d in step.node.op.outputs(step.node.args, {})]
+            for step in plan.steps
+            if isinstance(step, Routine) and isinstance(step.node.op, Control)
+        }
+
     def _reserve(self, size: int) -> int:
         """Room in the workspace; its offset."""
         at = self.workspace

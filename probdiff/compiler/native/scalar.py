@@ -15,7 +15,7 @@ from probdiff.compiler.native.vectormath import bits, decompositions
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import capture
-from probdiff.ops.control import COND, PROJECT, SCAN, Control, scalar_program
+from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, SCAN, Control, scalar_program
 from probdiff.ops.dispatch import dtype_of
 from probdiff.ops.elementwise import Elementwise, rows
 from probdiff.tree import flatten
@@ -165,6 +165,8 @@ def has_native(node: Node) -> bool:
     assert op is not None
     if op.name in bit_rows or op is PROJECT:
         return True
+    if op is CALL_DENSITY:
+        return False
     if isinstance(op, Control):
         bodies = [p for p in node.params.values() if isinstance(p, Program)]
         return all(scalar_program(p) and all(map(has_native, p.nodes)) for p in bodies)
