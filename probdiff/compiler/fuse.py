@@ -334,6 +334,7 @@ class Plan:
         self.stored: dict[Node, None] = {}
         self.order: list[Node] = []
         self.bodies: dict[Node, dict[str, Plan]] = {}  # of nested operations
+        self.places: list[Place] | None = None  # of the body of a loop: what becomes of its carry
         self.members: dict[Node, list[Node]] = {}  # results of scans and of opaque control operations
         self._classify()
         self._schedule()
@@ -529,10 +530,40 @@ def body_plans(node: Node) -> dict[str, Plan] | None:
     plans = {}
     for name, body in node.params.items():
         if isinstance(body, Program):
-            plan = plans[name] = Plan(with_own_outputs(rewrite(body), constants_too=True))
+            program, places = rewrite(body), None
+            if name == "body":
+                program, places = in_place(program, node.params["carry"])
+            plan = plans[name] = Plan(with_own_outputs(program, constants_too=True))
+            plan.places = places
             if any(isinstance(step, Opaque) for step in plan.steps) or plan.program.constants():
                 return None
     return plans
+
+
+class Place(NamedTuple):
+    """What becomes of a carry: nothing, a new value, or one new row; numbers of outputs of the body."""
+
+    value: int | None
+    row: int | None = None
+
+
+def in_place(program: Program, carry: int) -> tuple[Program, list[Place]]:
+    """A loop's body without the parts of its carry that do not change, and with rows in place of arrays that get one.
+
+    The new rows are written when the body has run, so that it reads the carry as it was.
+    """
+    outputs: list[Any] = []
+    places = []
+    for old, o in zip(program.inputs[:carry], program.outputs, strict=False):
+        if o is old:
+            places.append(Place(None))
+        elif isinstance(o, Node) and o.op is SET_AT and o.args[0] is old:
+            places.append(Place(len(outputs), len(outputs) + 1))
+            outputs += o.args[1:]
+        else:
+            places.append(Place(len(outputs)))
+            outputs.append(o)
+    return Program(program.inputs, outputs + program.outputs[carry:]), places
 
 
 def with_own_outputs(program: Program, constants_too: bool = False) -> Program:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from probdiff.compiler.fuse import Nest, Plan, View
 
 FULL = 300  # operations of a nest, and of one function of machine code: LLVM's time grows faster than their number
+LOCAL = 1 << 15  # elements of rows that a region keeps on the stack
 UNROLL = 16  # inner elements of a row up to which they are written out
 SIDE_BY_SIDE = 4  # the same, for rows that lie in memory: more would be gathered one by one
 
@@ -289,10 +290,12 @@ def _find_local(steps: list[Any], plan: Plan) -> None:
                         outside |= {plan.source(a) for a in w.reads()}
                 else:
                     outside |= _needs(other, {}, plan)
+        room = LOCAL
         for w in region.walks:
             for node, row in w.row_results(region.rows).items():
-                if node not in outside and row <= 4096:
+                if node not in outside and row <= room:
                     region.local[node] = row
+                    room -= row if row > UNROLL else 0
 
 
 def _id(a: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,8 @@ def sample(
     # Names and the way back to parameters are tried before hours are spent, not after.
     named = posterior.constrain_many(np.stack([s.q for s in states]))
     check_names(named, posterior.dims, posterior.coords)
-    running = [Chain(c, posterior, kernel, rngs[c], states[c], tune, draws, keep_warmup) for c in range(chains)]
+    make = getattr(kernel, "chain", functools.partial(_chain, kernel))
+    running = [make(c, posterior, rngs[c], states[c], tune, draws, keep_warmup) for c in range(chains)]
 
     threads = min(chains, os.cpu_count() or 1)
     released = threads > 1 and getattr(posterior, "releases_gil", False)
@@ -97,6 +99,10 @@ def sample(
         "seed": seed, "tune": int(tune), "requested_draws": int(draws), "requested_chains": int(chains),
         "partial": partial, "sampling_time": perf_counter() - started,
     })  # fmt: skip
+
+
+def _chain(kernel: Kernel, index: int, model: Model, *rest: Any) -> Chain:
+    return Chain(index, model, kernel, *rest)
 
 
 def _run_turns(chains: Sequence[Chain], redraw: Callable[[], None]) -> None:
@@ -134,14 +140,15 @@ def _gather(model: Model, chains: Sequence[Chain], kernel: Kernel, attrs: dict[s
         note = f"Interrupted: {n} of {attrs['requested_draws']} draws of {len(kept)} of {len(chains)} chains"
         dropped = [f"chain {chain.index} ({chain.length} draws)" for chain in chains if chain.length < n]
         notes.append(note + (f"; dropped: {', '.join(dropped)}." if dropped else "."))
-    stats = _stats([chain.info[:n] for chain in kept])
+    fields = getattr(kernel, "fields", Info._fields)
+    stats = _stats([chain.info[:n] for chain in kept], fields)
     notes += _notes(stats, kernel)
     warm = min(min(len(chain.warmup_q), len(chain.warmup_info)) for chain in kept)
     return Draws(
         posterior=_named(model, [chain.q[:n] for chain in kept]),
         sample_stats=stats,
         warmup_posterior=_named(model, [chain.warmup_q[:warm] for chain in kept]) if warm else {},
-        warmup_sample_stats=_stats([chain.warmup_info[:warm] for chain in kept]) if warm else {},
+        warmup_sample_stats=_stats([chain.warmup_info[:warm] for chain in kept], fields) if warm else {},
         observed=dict(model.observed),
         dims=dict(model.dims),
         coords=dict(model.coords),
@@ -165,10 +172,10 @@ def _named(model: Model, q: Sequence[Sequence[Vector]]) -> dict[str, NDArray[Any
     return {name: np.reshape(x, (chains, n, *np.shape(x)[1:])) for name, x in values.items()}
 
 
-def _stats(info: Sequence[Sequence[Info]]) -> dict[str, NDArray[Any]]:
+def _stats(info: Sequence[Sequence[Info]], fields: Sequence[str]) -> dict[str, NDArray[Any]]:
     table = np.array(info, dtype=np.float64)
-    kinds = {"n_steps": np.int64, "diverging": np.bool_}
-    return {name: table[:, :, k].astype(kinds.get(name, np.float64)) for k, name in enumerate(Info._fields)}
+    kinds = {"n_steps": np.int64, "tree_depth": np.int64, "diverging": np.bool_, "reached_max_treedepth": np.bool_}
+    return {name: table[:, :, k].astype(kinds.get(name, np.float64)) for k, name in enumerate(fields)}
 
 
 def _notes(stats: Mapping[str, NDArray[Any]], kernel: Kernel) -> list[str]:

@@ -120,9 +120,10 @@ class Emitter:
     def emit(self) -> None:
         segment, walks = self.segment, self.region.walks
         self.partials = self._partials()
+        own = {node for node, _, _ in self.partials or ()}  # what every block starts for itself
         for walk in walks:
             for node in walk.nest.ends:
-                if self.partials is None:
+                if node not in own:
                     self._prepare(walk, node)
             for _, target in walk.nest.stores:
                 if target.base.op.name == "index_add":
@@ -306,8 +307,9 @@ class Emitter:
         segment, b = self.segment, self.segment.b
         frame = ir.IRBuilder(segment.frame)
         context = frame.alloca(I64, size=I64(len(arguments) + 1))
-        sums = frame.alloca(I64, size=I64(max(self.stride, 1) * BLOCKS))
-        context, sums = _untyped(b, context), _untyped(b, sums)
+        if segment.sums is None:  # one for all regions, which run one after the other
+            segment.sums = frame.alloca(I64, size=I64(PARTIALS * BLOCKS))
+        context, sums = _untyped(b, context), _untyped(b, segment.sums)
         for k, v in enumerate([*arguments, sums]):
             b.store(v, b.gep(context, [I64(k)], source_etype=I64))
         share = self._share(f, [v.type for v in arguments])

@@ -146,8 +146,28 @@ class Emitter:
         self._finish(carry)
 
     def _advance(self, carry: list[Any], new: list[Any]) -> None:
-        for n, old, fresh in zip(self.areas.bodies["body"].program.inputs, carry, new, strict=False):
-            self._copy(old, fresh, nbytes(n.shape, n.dtype))
+        """The carry of the next round: whole values, or single rows where the body replaces one."""
+        b, body = self.b, self.areas.bodies["body"]
+        assert body.plan.places is not None
+        for n, old, place in zip(body.program.inputs, carry, body.plan.places, strict=False):
+            if place.value is None:
+                continue
+            if place.row is None:
+                self._copy(old, new[place.value], nbytes(n.shape, n.dtype))
+                continue
+            kind = dtype_of(body.program.outputs[place.row])
+            i = cast(b, load(b, new[place.row], kind), kind, np.dtype(np.int64))
+            i = b.select(b.icmp_signed("<", i, I64(0)), b.add(i, I64(n.shape[0])), i)
+            inside = b.icmp_unsigned("<", i, I64(n.shape[0]))
+            error = b.load(self.segment.error, typ=I64)
+            b.store(b.or_(error, b.zext(b.not_(inside), I64)), self.segment.error)
+            size = nbytes(n.shape[1:], n.dtype)
+            row = b.gep(old, [b.mul(b.select(inside, i, I64(0)), I64(size))], source_etype=I8)
+            value = new[place.value]
+            given = dtype_of(body.program.outputs[place.value])
+            if given != n.dtype:
+                raise AssertionError(f"a row of {given} for an array of {n.dtype}")
+            self._copy(row, value, size)
 
     def _scan(self) -> None:
         b, params = self.b, self.node.params
@@ -158,7 +178,8 @@ class Emitter:
         consts = [self._operand(j, program.inputs[j].dtype) for j in range(k + m, len(program.inputs))]
         new = [self._work(offset) for offset in self.areas.results]
         sizes = [nbytes(n.shape, n.dtype) if n.size else 0 for n in program.inputs[k : k + m]]
-        ys = {j: self.segment.address(p) for j, p in self.members.items() if j >= k}
+        shift = len(program.outputs) - len(self.node.params["body"].outputs)  # the carry may take more or fewer outputs
+        ys = {j + shift: self.segment.address(p) for j, p in self.members.items() if j >= k}
         with for_range(b, I64(0), I64(length)) as i:
             t = b.sub(I64(length - 1), i) if params["reverse"] else i
             xs = [b.gep(r, [b.mul(t, I64(s))], source_etype=I8) for r, s in zip(rows, sizes, strict=True)]
@@ -167,5 +188,5 @@ class Emitter:
                 o = program.outputs[j]
                 out[j] = b.gep(y, [b.mul(t, I64(nbytes(o.shape, o.dtype) if o.size else 0))], source_etype=I8)
             self._run("body", [*carry, *xs, *consts], out)
-            self._advance(carry, new[:k])
+            self._advance(carry, new)
         self._finish(carry)

@@ -323,6 +323,7 @@ class Segment:
         self.values: dict[Node, Any] = {}
         self.bases: dict[int, Any] = {}
         self.depth = 0  # of nested bodies
+        self.sums: Any = None  # room for the sums of blocks, once a region runs in blocks
 
     def emit(self) -> None:
         b = self.b
