@@ -118,7 +118,8 @@ class Distribution:
     def _check_relation(self, check: bool) -> None:
         """Refuse concrete parameters that are each valid, but not together."""
         fields = [value for value in self.__dict__.values() if value is not None]
-        if check and not any(is_lifted(value) for value in fields) and not np.all(self.related()) and not is_unchecked():
+        check = check and not is_unchecked()
+        if check and not any(is_lifted(value) for value in fields) and not np.all(self.related()):
             shown = ", ".join(f"{name}={_shown(value)}" for name, value in self.parameters().items())
             raise ParameterError(f"{type(self).__name__} needs {self.relation}, got {shown}")
 

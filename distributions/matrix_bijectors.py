@@ -73,7 +73,8 @@ class CorrelationCholesky(Bijector):
     """L_ij = tanh(u_ij) Π_{k<j} sech(u_ik) below the diagonal, L_ii = Π_{k<i} sech(u_ik): rows of length one.
 
     Products of sech are sums of logarithms, so that a row that lies along one axis keeps its digits.
-    Lewandowski, Kurowicka & Joe (2009), Generating random correlation matrices based on vines and extended onion method.
+    Lewandowski, Kurowicka & Joe (2009), Generating random correlation matrices based on vines and extended onion
+    method.
     """
 
     def unconstrained_shape(self, shape: Shape) -> Shape:

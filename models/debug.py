@@ -80,7 +80,9 @@ class Terms:
         """The sum of a term by name and kind: `terms["tau", "prior"]`."""
         found = [term.total for term in self.terms if (term.name, term.kind) == key]
         if not found:
-            raise KeyError(f"there is no term {key!r}; there are {', '.join(f'{t.kind} of {t.name}' for t in self.terms)}")
+            raise KeyError(
+                f"there is no term {key!r}; there are {', '.join(f'{t.kind} of {t.name}' for t in self.terms)}"
+            )
         return found[0]
 
     def explain(self) -> str:

@@ -78,7 +78,9 @@ class Joint:
                 raise ParameterError(f"condition: {name} is no random variable ({', '.join(slots)}).")
             array = np.asarray(value)[()]
             if np.shape(array) != slots[name].shape:
-                raise ShapeError(f"The value of {name} has shape {np.shape(array)}, its distribution {slots[name].shape}.")
+                raise ShapeError(
+                    f"The value of {name} has shape {np.shape(array)}, its distribution {slots[name].shape}."
+                )
             variable = self.variables.get(name)
             if isinstance(variable, Distribution) and not elements(variable).support.accepts(array):
                 raise outside(name, variable, array)
@@ -261,4 +263,6 @@ def outside(name: str, distribution: Distribution, value: Any) -> ParameterError
 def refuse_draws(name: str, weights: Array, why: str) -> None:
     """Drawing one variable after the other is right only where nothing reaches back to the earlier ones."""
     if why != FIXED:
-        raise UnsupportedError(f"{name} {why}: this prior cannot be drawn from one variable after the other. Sample it.")
+        raise UnsupportedError(
+            f"{name} {why}: this prior cannot be drawn from one variable after the other. Sample it."
+        )

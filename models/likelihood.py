@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from probdiff.distributions.base import Distribution
+from probdiff.distributions.support import Support
 from probdiff.errors import DataError, ParameterError, UnsupportedError
 from probdiff.models.dimensions import Coords, elements, family, resolve, shape_of
 from probdiff.models.layout import Layout
@@ -52,7 +53,9 @@ class ObservationModel:
         self.imputed = {hole.name: hole for hole in self.holes.values() if hole.impute}
         for name in self.imputed:
             if name in names:
-                raise ParameterError(f"{name} is the name of the missing observations. Rename the variable of the prior.")
+                raise ParameterError(
+                    f"{name} is the name of the missing observations. Rename the variable of the prior."
+                )
 
     def title(self, outcome: str) -> str:
         """How errors call an outcome; the only one needs no name."""
@@ -86,7 +89,7 @@ class ObservationModel:
             first, *others = [elements(outcomes[name]) for outcomes in at_points]
             check_shape(array, at_points[0][name], self.title(name))
             inside = first.support.contains(array)
-            if all(np.array_equal(inside, other.support.contains(array)) for other in others):
+            if all(same_set(first.support, other.support) for other in others):
                 if name in self.holes:
                     self.holes[name].check(first)
                     inside = inside | self.holes[name].values_missing(first)
@@ -124,7 +127,9 @@ class ObservationModel:
             if not np.all(np.isfinite(u)):
                 found = outcomes[hole.outcome]
                 rule = elements(found).support.rule
-                raise ParameterError(f"{name} must be inside the support of {family(found)} ({rule}), got {values[name]}.")
+                raise ParameterError(
+                    f"{name} must be inside the support of {family(found)} ({rule}), got {values[name]}."
+                )
             parts.append(u)
         return parts
 
@@ -161,6 +166,12 @@ class ObservationModel:
         depends = ", ".join(self.inputs)
         found = self.outcomes(values).items()
         return [(name, family(each), depends, str(shape_of(each)), each.support.name, "") for name, each in found]
+
+
+def same_set(one: Support, other: Support) -> bool:
+    """Whether two supports of a family have the same bounds."""
+    bounds = ((one.lower, other.lower), (one.upper, other.upper))
+    return one.name == other.name and all(np.array_equal(a, b) for a, b in bounds)
 
 
 class LogLikelihood:

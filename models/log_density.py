@@ -28,7 +28,8 @@ class LogDensity(FlatDensity):
         Takes one point and returns the log-density of it; it can be traced.
     point
         An example of a point: a number, an array, a tuple, dict, dataclass, distribution or any nest of these. Its
-        structure and shapes count, and the values of what is no real number (integers, strings), which stay as they are.
+        structure and shapes count, and the values of what is no real number (integers, strings), which stay as they
+        are.
     supports
         The support of each part that is not all of the real line, by name: `{"tau": positive}`. Names are those of the
         parts with dots between levels, `prior.scale`; a point that is one array is called x.
@@ -88,7 +89,9 @@ class LogDensity(FlatDensity):
 
     def located(self, q: Array) -> dict[str, Any]:
         """The parts of the point at `q`, by name. It can be traced."""
-        return {name: bijector_of(prior).forward(self.layout.slots[name].read(q)) for name, prior in self.priors.items()}
+        return {
+            name: bijector_of(prior).forward(self.layout.slots[name].read(q)) for name, prior in self.priors.items()
+        }
 
     def structured(self, values: Mapping[str, Any]) -> Tree:
         """The point from its parts by name."""

@@ -96,7 +96,9 @@ class Posterior(FlatDensity):
         self.derived_inputs: dict[str, tuple[str, ...]] = {}
         for name, f in self.derived.items():
             if name in names:
-                raise ParameterError(f"Posterior.derived: {name} is a variable already. Give the derived value another name.")
+                raise ParameterError(
+                    f"Posterior.derived: {name} is a variable already. Give the derived value another name."
+                )
             self.derived_inputs[name] = arguments(f, names, f"Posterior.derived[{name!r}]")
             names = (*names, name)
 
@@ -170,7 +172,9 @@ class Posterior(FlatDensity):
             raise missing(name, flat)
         value = flat[name] if hasattr(flat[name], "shape") else np.asarray(flat[name])
         if value.shape != self.layout.slots[name].shape:
-            raise ShapeError(f"The value of {name} has shape {value.shape}, its distribution {self.layout.slots[name].shape}.")
+            raise ShapeError(
+                f"The value of {name} has shape {value.shape}, its distribution {self.layout.slots[name].shape}."
+            )
         return value
 
     def log_prior(self, params: Mapping[str, Any]) -> Array:
@@ -190,7 +194,7 @@ class Posterior(FlatDensity):
         return log_prior + self.model.log_likelihood(values) + self.weight(values)
 
     def pointwise_log_likelihood(self, params: Mapping[str, Any]) -> Any:
-        """log p(y_i | parameters) for each observation: an array, or a dict of arrays by outcome. Zero where missing."""
+        """log p(y_i | parameters) of each observation, an array, or a dict of arrays by outcome; zero where missing."""
         return self.model.pointwise(self.complete(params))
 
     def factor_terms(self, values: Mapping[str, Any]) -> dict[str, Array]:
@@ -288,9 +292,9 @@ class Posterior(FlatDensity):
     def log_likelihood_draws(self, draws: Any, chunk: int | None = None) -> Iterator[Any]:
         """The pointwise log-likelihood of the draws in order, a chunk at a time.
 
-        Yields arrays of shape (rows, *shape of the data), or dicts of them by outcome; chains follow one another. Memory
-        is that of one chunk, however many draws there are. `chunk` is the number of rows; without it, a chunk is about
-        half a megabyte.
+        Yields arrays of shape (rows, *shape of the data), or dicts of them by outcome; chains follow one another.
+        Memory is that of one chunk, however many draws there are. `chunk` is the number of rows; without it, a chunk is
+        about half a megabyte.
         """
         if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, (int, np.integer)) or chunk < 1):
             raise ParameterError(f"log_likelihood_draws.chunk must be a positive integer, got {chunk!r}")

@@ -9,7 +9,8 @@ import numpy as np
 
 from probdiff.distributions.parameters import unchecked
 from probdiff.errors import ProbdiffError
-from probdiff.tree import Tree, flatten, map_leaves, unflatten
+from probdiff.ops.dispatch import is_lifted
+from probdiff.tree import Array, Tree, flatten, map_leaves, unflatten
 
 # Rows to a block: enough that the cost of a call does not show, few enough that a short last block wastes little.
 ROWS = 512
@@ -36,7 +37,20 @@ class Rows:
         """The results of a block of rows, stacked. It can be traced."""
         from probdiff import scan
 
-        return scan(lambda carry, row: (carry, self.f(row)), 0.0, rows)[1]
+        constant: dict[int, np.ndarray] = {}
+        spec: Any = None
+
+        def step(carry: Array, row: Tree) -> tuple[Array, list[Array]]:
+            nonlocal spec
+            leaves, spec = flatten(self.f(row))
+            # What is the same in every row, such as a scale that is data, has no part in the loop.
+            constant.update({k: np.asarray(x) for k, x in enumerate(leaves) if not is_lifted(x)})
+            return carry, [x for k, x in enumerate(leaves) if k not in constant]
+
+        moving = iter(scan(step, 0.0, rows)[1])
+        count = flatten(rows)[0][0].shape[0]
+        whole = {k: np.repeat(x[None], count, axis=0) for k, x in constant.items()}
+        return unflatten(spec, [whole[k] if k in whole else next(moving) for k in range(spec.num_leaves)])
 
     def blocks(self, rows: Tree) -> Iterator[Tree]:
         """The results of each block."""

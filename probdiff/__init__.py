@@ -30,14 +30,14 @@ from probdiff.ops.protocol import take
 if TYPE_CHECKING:
     from probdiff import distributions, linalg, models, sampling, special
     from probdiff.compiler.native.parallel import set_num_threads
-    from probdiff.sampling import HMC, Draws, sample
+    from probdiff.sampling import HMC, NUTS, Draws, sample
 
 __version__ = "0.1.0"
 
 _lazy = {
     "set_num_threads": "probdiff.compiler.native.parallel",
     "sample": "probdiff.sampling",
-    "HMC": "probdiff.sampling", "Draws": "probdiff.sampling"}
+    "HMC": "probdiff.sampling", "NUTS": "probdiff.sampling", "Draws": "probdiff.sampling"}
 _modules = ("distributions", "linalg", "models", "sampling", "special")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,13 +82,19 @@ def transport(distribution: Distribution) -> Distribution:
     return Transported(distribution)
 
 
-@functools.cache
-def differentiable_quantile(family: type[Distribution]) -> bool:
+_differentiable: dict[Any, bool] = {}  # by family, as they are asked for
+
+
+def differentiable_quantile(family: Any) -> bool:
     """Whether the quantile function of a family is made of operations with a derivative, in p and in the parameters."""
+    if family not in _differentiable:
+        _differentiable[family] = "quantile" in family._given and _has_derivative(family)
+    return _differentiable[family]
+
+
+def _has_derivative(family: Any) -> bool:
     from probdiff.ad.transforms import gradient
 
-    if "quantile" not in family._given:
-        return False
     fields = [name for name, domain in family.domains.items() if domain is not None and name not in family.exclusive]
 
     def quantile(p: Array, parameters: dict[str, Array]) -> Array:

@@ -20,12 +20,13 @@ from probdiff.ad.dual import Dual, partial_of
 from probdiff.ad.fwddiff import FwdDiff, contract, evaluate
 from probdiff.ad.reverse import Partials, Tape, Variable
 from probdiff.ad.transforms import innermost, record_many
+from probdiff.compiler.inline import inlined
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.scalarise import scalarised
 from probdiff.errors import ShapeError, TracedValueError
 from probdiff.graph.closure import fingerprint
 from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import Capture, Tracer, capture, sweep
+from probdiff.graph.trace import Capture, Tracer, capture, recording, sweep
 from probdiff.ops.control import scalar_program
 from probdiff.ops.dispatch import Lifted, dtype_of, is_float, is_lifted, new_level, shape_of
 from probdiff.ops.elementwise import unbroadcast
@@ -74,7 +75,7 @@ class Kernel:
         if self.native is None:
             from probdiff.compiler.native.kernel import elementwise_kernel
 
-            self.native = elementwise_kernel(self.program)
+            self.native = elementwise_kernel(inlined(self.program))
         return self.native(*inputs)
 
 
@@ -349,10 +350,13 @@ def _record(call: Any, leaves: list[Any], spec: Any, kinds: Any, wrt: tuple[int,
         values = [y.value if type(y) is Dual and y.level == level else y for y in out]
         return _Result(unflatten(out_spec, values), extra)
 
+    recording.bodies += 1
     try:
         recorded = capture(with_partials, spec, described, traced)
     except TracedValueError:
         return None
+    finally:
+        recording.bodies -= 1
     program = recorded.program
     if recorded.statics:
         return None
@@ -570,8 +574,8 @@ def _warn(call: Any) -> None:
     where = f"{code.co_filename}:{code.co_firstlineno}" if code else repr(call)
     warnings.warn(
         f"broadcast runs {getattr(call, '__name__', 'the function')} ({where}) element by element, because Python "
-        "asks for the value of an argument in it, or because it computes with arrays of many elements. Write the branch "
-        "with np.where, or pass the arrays with a signature, to get one compiled loop.",
+        "asks for the value of an argument in it, or because it computes with arrays of many elements. Write the "
+        "branch with np.where, or pass the arrays with a signature, to get one compiled loop.",
         stacklevel=4,
     )
 

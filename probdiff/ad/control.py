@@ -15,7 +15,7 @@ from probdiff.ad.dual import Dual
 from probdiff.ad.reverse import Variable
 from probdiff.errors import ParameterError, ShapeError, TracedValueError, UnsupportedError
 from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import Tracer, capture
+from probdiff.graph.trace import Tracer, capture, recording
 from probdiff.ops.control import COND, SCAN, WHILE
 from probdiff.ops.dispatch import dtype_of, is_lifted, shape_of, user_line
 from probdiff.tree import Array, Tree, flatten, unflatten
@@ -64,10 +64,12 @@ def _while(body: Callable[[Any], Any], leaves: list[Any], spec: Any, test: Any, 
     step = Body(body, spec, [leaves], wrap=True)
     check = Body(test, spec, [leaves], wrap=True)
     step.same_as(leaves, spec, name)
-    kinds = [o.shape for o in check.outputs]
-    if kinds != [()]:
-        raise ShapeError(f"{user_line()}: the condition of while_loop must be one scalar, got shapes {kinds}. Use np.any.")
-    params = {"cond": _typed(check.program, [np.dtype(bool)]), "body": step.program, "carry": len(leaves), "cond_consts": len(check.extra)}
+    shapes = [o.shape for o in check.outputs]
+    if shapes != [()]:
+        rule = "the condition of while_loop must be one scalar"
+        raise ShapeError(f"{user_line()}: {rule}, got shapes {shapes}. Use np.any.")
+    test_program = _typed(check.program, [np.dtype(bool)])
+    params = {"cond": test_program, "body": step.program, "carry": len(leaves), "cond_consts": len(check.extra)}
     return list(WHILE.run(*leaves, *check.extra, *step.extra, **params))
 
 
@@ -199,7 +201,11 @@ class Body:
         else:
             call, flat = f, leaves
         described = [(shape_of(x), dtype_of(x)) for x in flat]
-        recorded = capture(call, spec, described, list(range(len(flat))))
+        recording.bodies += 1
+        try:
+            recorded = capture(call, spec, described, list(range(len(flat))))
+        finally:
+            recording.bodies -= 1
         if recorded.statics:
             raise UnsupportedError(f"{user_line()}: a loop or branch returns {next(iter(recorded.statics.values()))!r}")
         self.out_spec = recorded.out_spec

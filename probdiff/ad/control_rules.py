@@ -19,7 +19,7 @@ from probdiff.compiler.interpret import interpret
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer, capture
-from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, SCAN, WHILE, Control, row_range
+from probdiff.ops.control import CALL, CALL_DENSITY, COND, PROJECT, SCAN, WHILE, Control, row_range
 from probdiff.ops.dispatch import dtype_of, is_float, new_level, shape_of, user_line
 from probdiff.ops.elementwise import unbroadcast
 from probdiff.tree import Array, flatten
@@ -29,7 +29,8 @@ def run(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple
     """Evaluate, record or differentiate a control operation."""
     top = innermost(list(operands))
     if top is None:
-        return op.evaluate(*operands, **params)
+        results: tuple[Array, ...] = op.evaluate(*operands, **params)
+        return results
     if isinstance(top, Tracer):
         return _record(top.graph, op, operands, params)
     if op is CALL_DENSITY:
@@ -90,8 +91,13 @@ def _dual_program(program: Program, values: Any, dots: Any, width: int) -> list[
     inputs = [
         Dual(level, v, tuple(d)) if any(e is not None for e in d) else v for v, d in zip(values, dots, strict=True)
     ]
+    return _split(interpret(program, inputs), level, width)
+
+
+def _split(ys: list[Any], level: int, width: int) -> list[tuple[Any, list[Any]]]:
+    """Values, and tangents at a level."""
     out = []
-    for y in interpret(program, inputs):
+    for y in ys:
         if type(y) is Dual and y.level == level:
             out.append((y.value, [None if p is None else full(p, y.value) for p in y.partials]))
         else:
@@ -230,7 +236,15 @@ def _push_scan(values: Any, dots: Any, width: int, params: dict[str, Any]) -> li
     return carries + [(v, d if d is not None else [None] * width) for v, d in ys]
 
 
-_pushed: dict[Control, Any] = {COND: _push_cond, WHILE: _push_while, SCAN: _push_scan}
+def _push_call(values: Any, dots: Any, width: int, params: dict[str, Any]) -> list[tuple[Any, list[Any]]]:
+    level = new_level()
+    inputs = [
+        Dual(level, v, tuple(d)) if any(e is not None for e in d) else v for v, d in zip(values, dots, strict=True)
+    ]
+    return _split(params["rules"](*inputs), level, width)
+
+
+_pushed: dict[Control, Any] = {COND: _push_cond, WHILE: _push_while, SCAN: _push_scan, CALL: _push_call}
 
 
 def _reverse(op: Control, tape: Tape, operands: Any, params: dict[str, Any]) -> tuple[Array, ...]:
@@ -243,6 +257,8 @@ def _reverse(op: Control, tape: Tape, operands: Any, params: dict[str, Any]) -> 
         )
     if batch := op.batch(tuple(values), params):
         return _reverse_elements(tape, op, operands, values, mine, params, batch)
+    if op is CALL:
+        return tuple(params["rules"](*operands))
     if op is COND:
         return _reverse_cond(tape, operands, values, mine, params)
     return _reverse_scan(tape, operands, values, mine, params)

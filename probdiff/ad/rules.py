@@ -12,7 +12,9 @@ from probdiff.ad.dual import Dual, full
 from probdiff.ad.reverse import Variable
 from probdiff.ad.transforms import innermost, pushforward, record_many
 from probdiff.errors import DifferentiationError, ShapeError
-from probdiff.ops.dispatch import dtype_of, shape_of
+from probdiff.graph.trace import Tracer, capture, recording
+from probdiff.ops.control import CALL
+from probdiff.ops.dispatch import Lifted, dtype_of, shape_of
 from probdiff.tree import Tree, flatten, paths, unflatten
 
 
@@ -55,7 +57,28 @@ class Custom:
             return self._forward(leaves, spec, top)
         if type(top) is Variable:
             return self._reverse(leaves, spec, top)
+        if recording.bodies and isinstance(top, Tracer) and (self._frule or self._rrule):
+            return self._record(leaves, spec)
         return self.f(*args)
+
+    def _record(self, leaves: list[Any], spec: Any) -> Tree:
+        """Inside the body of a loop, which is differentiated later: the call stays one operation, rules and all."""
+        traced = [k for k, x in enumerate(leaves) if isinstance(x, Lifted | np.ndarray | np.floating | float)]
+        described = list(leaves)
+        for k in traced:
+            described[k] = shape_of(leaves[k]), dtype_of(leaves[k])
+        recorded = capture(self.f, spec, described, traced)
+        if recorded.lifted or recorded.statics:  # the rules do not know of what f closes over
+            return self.f(*unflatten(spec, leaves))
+
+        def rules(*operands: Any) -> list[Any]:
+            given = list(leaves)
+            for k, x in zip(traced, operands, strict=True):
+                given[k] = x
+            return flatten(self(*unflatten(spec, given)))[0]
+
+        out = CALL.run(*(leaves[k] for k in traced), body=recorded.program, rules=rules)
+        return recorded.rebuild(list(out))
 
     def _forward(self, leaves: list[Any], spec: Any, top: Dual) -> Tree:
         if self._frule is None and self._rrule is None:

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from probdiff.compiler.interpret import interpret
-from probdiff.ops.control import COND, WHILE, Control, shapes_of_scan
+from probdiff.ops.control import CALL, COND, WHILE, Control, shapes_of_scan
 from probdiff.ops.dispatch import shape_of
 
 
 def evaluate(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     """The results of `op` by the interpreter."""
     results: tuple[Any, ...]
-    if op is COND:
+    if op is CALL:
+        results = tuple(_exact(interpret(params["body"], list(operands))))
+    elif op is COND:
         results = _cond(operands, params)
     else:
         results = _while(operands, params) if op is WHILE else _scan(op, operands, params)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from probdiff.compiler.inline import inlined
 from probdiff.compiler.native.blas import fits
 from probdiff.compiler.native.scalar import has_native, has_registers
 from probdiff.compiler.region import FULL, Region, regions
@@ -63,6 +64,7 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def rewrite(program: Program) -> Program:
     """The same program with products of matrix and vector as loops, and views moved from results to arguments."""
+    program = inlined(program)
     graph = Graph()
     values: dict[Node, Any] = {n: graph.input(n.shape, n.dtype) for n in program.inputs}
     for node in program.nodes:
@@ -82,6 +84,8 @@ def _rewritten(node: Node, args: list[Any]) -> Any:
         return args[0][node.params["k"]]
     if isinstance(node.op, Control):
         return rewritten(node.op, args, node.params)
+    if name == "cumsum":
+        return _running_sum(args[0], node)
     if name == "add" and (joined := _joined(args)) is not None:
         return joined
     if name == "matmul":
@@ -98,6 +102,21 @@ def _rewritten(node: Node, args: list[Any]) -> Any:
     ):
         return viewed(args[0], node.op, node.params)
     return apply(node.op, *args, **node.params)  # type: ignore[arg-type]
+
+
+def _running_sum(x: Any, node: Node) -> Any:
+    """A running sum as a scan over its axis."""
+    axis = node.params["axis"]
+    rows_ = np.moveaxis(x, axis, 0)
+    length, rest = shape_of(rows_)[0], shape_of(rows_)[1:]
+    if not length:
+        return apply(node.op, x, **node.params)  # type: ignore[arg-type]
+    inner = Graph()
+    before, row = inner.input(rest, node.dtype), inner.input(rest, dtype_of(x))
+    total = before + row
+    body = Program([before.node, row.node], [total.node, total.node])
+    params = {"body": body, "carry": 1, "xs": 1, "length": length, "reverse": False}
+    return np.moveaxis(rewritten(SCAN, [np.zeros(rest, node.dtype)[()], rows_], params)[1], 0, axis)
 
 
 def _joined(args: list[Any]) -> Any:

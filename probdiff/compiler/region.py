@@ -230,7 +230,8 @@ def _gathered(steps: list[Any], walks: dict[int, Walk], plan: Plan) -> list[Any]
             return out + steps
         region = Region(walks[id(steps[k])])
         before, late = steps[:k], []
-        made, waiting = _made(steps[k], walks), set()
+        made = _made(steps[k], walks)
+        waiting: set[Any] = set()
         for s in steps[k + 1 :]:
             needs = _needs(s, walks, plan)
             walk = walks.get(id(s))

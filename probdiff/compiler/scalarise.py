@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.compiler.inline import inlined
 from probdiff.compiler.interpret import interpret
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer
@@ -39,6 +40,7 @@ class TooLarge(Exception):
 
 def scalarised(program: Program) -> Program | None:
     """The program over the elements of its inputs, in C order, and of its outputs; None if it is too large."""
+    program = inlined(program)
     if scalar_program(program):
         return program
     try:
@@ -59,8 +61,8 @@ def _written_out(program: Program) -> Program:
         values[n] = _array(elements, n.shape)
     results = _run(program, values, graph)
     outputs: list[Any] = []
-    for o, elements in zip(program.outputs, results, strict=True):
-        outputs += [_output(e, dtype_of(o)) for e in elements.ravel()]
+    for o, result in zip(program.outputs, results, strict=True):
+        outputs += [_output(e, dtype_of(o)) for e in result.ravel()]
     return Program(inputs, outputs)
 
 

@@ -27,6 +27,15 @@ class Sweep(threading.local):
 sweep = Sweep()
 
 
+class Recording(threading.local):
+    """How many bodies of loops and branches are being recorded, one in the other."""
+
+    bodies = 0
+
+
+recording = Recording()
+
+
 class Graph:
     """One recording. Equal operations on equal arguments are recorded once."""
 

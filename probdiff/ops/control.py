@@ -88,6 +88,16 @@ class Scan(Control):
         return shapes_of_scan(params, self.batch(args, params))
 
 
+class Call(Control):
+    """A function with its own rules in a recording that is differentiated later: `rules` is the function."""
+
+    name = "call"
+
+    def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
+        batch = self.batch(args, params)
+        return [(batch or shape_of(o), dtype_of(o)) for o in params["body"].outputs]
+
+
 class CallDensity(Control):
     """A log-density and its gradient by the address of a C function: results for (address, q)."""
 
@@ -139,4 +149,5 @@ PROJECT = Project()
 COND = Cond()
 WHILE = While()
 SCAN = Scan()
+CALL = Call()
 CALL_DENSITY = CallDensity()

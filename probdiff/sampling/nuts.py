@@ -174,6 +174,7 @@ class NutsChain:
         self.warmup_draws: list[NDArray[np.float64]] = []
         self.warmup_stats: list[NDArray[np.float64]] = []
         self.address, self.keep = density_address(model)
+        self.native = self.keep is model  # no Python in the loop: chains may run in threads
         self.state = state
         dim = len(state.q)
         self.inv_mass = np.ones(dim)

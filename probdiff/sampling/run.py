@@ -16,13 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from probdiff.errors import ParameterError, UnsupportedError
 from probdiff.sampling.chain import Chain, generator, starting_state
 from probdiff.sampling.draws import Draws, check_names
-from probdiff.sampling.hmc import HMC
+from probdiff.sampling.nuts import NUTS
 from probdiff.sampling.kernel import Info, Kernel, State, Vector
 from probdiff.sampling.progress import progress_display
 from probdiff.sampling.target import Model
 
 SLICE = 0.05
 """Seconds that a chain runs before the next has its turn."""
+PIECE_PAYS = 2e-3
+"""Seconds of one call into machine code from which chains run in threads: shorter ones wait for the interpreter."""
 THREADS_PAY = 100e-6
 """Seconds a gradient must take before threads win: below it they mostly hand the interpreter to each other."""
 
@@ -45,7 +47,7 @@ def sample(
     posterior    a `Posterior`, or a `Target` around a plain function
     draws, tune  transitions per chain that are kept, and that adapt the kernel before
     seed         a non-negative integer; the same seed gives the same draws. None: a fresh one, kept in `Draws.attrs`
-    kernel       `HMC()` without it
+    kernel       `NUTS()` without it
     init         starting point: an unconstrained vector (dim,), one per chain (chains, dim), or named values if the
                  model can unconstrain them. None: the model's candidates, up to 100 a chain
     progress     bars on standard error; None shows them on a terminal
@@ -53,14 +55,14 @@ def sample(
 
     Ctrl-C returns the draws made so far, marked in `Draws.attrs["partial"]`; before the first draw it passes through.
     """
-    kernel = HMC() if kernel is None else kernel
+    kernel = NUTS() if kernel is None else kernel
     _check_count("draws", draws, 1, "a positive integer")
     _check_count("tune", tune, 0, "a non-negative integer")
     _check_count("chains", chains, 1, "a positive integer")
     if seed is not None and (not _is_integer(seed) or seed < 0):
         raise ParameterError(f"sample.seed must be a non-negative integer or None, got {seed!r}")
     if not callable(getattr(kernel, "step", None)) or not callable(getattr(kernel, "init", None)):
-        raise UnsupportedError(f"sample.kernel must be a kernel such as HMC(), got {kernel!r}")
+        raise UnsupportedError(f"sample.kernel must be a kernel such as NUTS() or HMC(), got {kernel!r}")
     if progress not in (True, False, None):
         raise ParameterError(f"sample.progress must be True, False or None, got {progress!r}")
     if not hasattr(posterior, "value_and_grad") or not hasattr(posterior, "dim"):
@@ -82,8 +84,14 @@ def sample(
     running = [make(c, posterior, rngs[c], states[c], tune, draws, keep_warmup) for c in range(chains)]
 
     threads = min(chains, os.cpu_count() or 1)
-    released = threads > 1 and getattr(posterior, "releases_gil", False)
-    threaded = released and _gradient_seconds(posterior, states[0]) > THREADS_PAY
+    if all(getattr(chain, "native", False) for chain in running):
+        running[0].advance(0)  # compiles before threads start
+        began = perf_counter()
+        running[0].advance(0)
+        threaded = threads > 1 and perf_counter() - began > PIECE_PAYS
+    else:
+        released = threads > 1 and getattr(posterior, "releases_gil", False)
+        threaded = released and _gradient_seconds(posterior, states[0]) > THREADS_PAY
     partial = False
     with progress_display(running, progress) as redraw:
         try:

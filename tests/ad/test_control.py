@@ -14,15 +14,19 @@ from probdiff import (
     Ref,
     broadcast,
     check_gradient,
+    checkpoint,
     compile,
     cond,
+    custom,
     fori_loop,
     fwddiff,
     gradient,
     hessian,
     hvp,
+    jacobian,
     pushforward,
     scan,
+    stop_gradient,
     value_and_grad,
     while_loop,
 )
@@ -167,6 +171,117 @@ def test_every_derivative_is_that_of_the_python_loop(name: str) -> None:
 def test_against_finite_differences() -> None:
     check_gradient(lambda x, r: total(lambda x: PROGRAMS["loop in a loop"](OURS, x))(x) * r, X, 0.7)
     check_gradient(lambda x, rows: scan(lambda c, r: (np.tanh(A @ c + r), c), x, rows), X, ROWS)
+
+
+# Loops among the other transforms
+
+
+def leapfrog(q: Any, p: Any, eps: float = 0.1) -> Any:
+    """Five steps of a Hamiltonian system whose forces are gradients taken inside the body."""
+
+    def force(q: Any) -> Any:
+        return -gradient(lambda q: np.sum(q**4) / 4.0 + np.sum(q) ** 2, q)[0]
+
+    def step(i: Any, s: Any) -> Any:
+        p = s[1] + 0.5 * eps * force(s[0])
+        q = s[0] + eps * p
+        return q, p + 0.5 * eps * force(q)
+
+    return fori_loop(0, 5, step, (q, p))
+
+
+def test_gradients_inside_a_body() -> None:
+    """The flow is reversible, and keeps volume: its Jacobian has determinant 1."""
+    q, p = leapfrog(X, -X)
+    back = leapfrog(q, -p)
+    np.testing.assert_allclose(back[0], X, rtol=1e-12)
+    np.testing.assert_allclose(back[1], X, rtol=1e-12)
+    flow = lambda s: np.concatenate(leapfrog(s[:3], s[3:]))  # noqa: E731
+    start = np.concatenate([X, -X])
+    for derivative in (jacobian(flow)(start), compile(jacobian(flow))(start)):
+        np.testing.assert_allclose(np.linalg.det(derivative), 1.0, rtol=1e-12)
+
+
+def test_orders_of_differentiation_commute() -> None:
+    f = total(lambda x: PROGRAMS["closure"](OURS, x))
+    v = ROWS[0]
+    wanted = hvp(f)(X, v)
+    close(gradient(lambda x: pushforward(f, x)(v), X)[0], wanted, 1e-11)
+    close(pushforward(lambda x: gradient(f, x)[0], X)(v), wanted, 1e-11)
+    close(hessian(f)(X) @ v, wanted, 1e-11)
+    third = jacobian(hessian(f))(X)
+    np.testing.assert_allclose(third, np.swapaxes(third, 0, 2), rtol=1e-9, atol=1e-10)
+    close(compile(jacobian(hessian(f)))(X), third, 1e-9)
+
+
+def test_checkpoints_and_stopped_gradients() -> None:
+    f = total(lambda x: PROGRAMS["loop in a loop"](OURS, x))
+    close(gradient(checkpoint(f), X), gradient(f, X))
+
+    frozen = lambda x: np.sum(scan(lambda c, r: (stop_gradient(c) * r + x, None), x, ROWS)[0])  # noqa: E731
+    close(gradient(frozen, X)[0], np.ones(3))
+
+
+@custom
+def tripled(x: Any, y: Any) -> Any:
+    """sin(x) y, with rules that are wrong by a factor of three: seen only if they are used."""
+    return np.sin(x) * y
+
+
+@tripled.frule
+def _(dots: Any, x: Any, y: Any) -> Any:
+    x_dot, y_dot = (0.0 if d is None else d for d in dots)
+    return np.sin(x) * y, 3.0 * (np.cos(x) * x_dot * y + np.sin(x) * y_dot)
+
+
+@tripled.rrule
+def _(x: Any, y: Any) -> Any:
+    return np.sin(x) * y, lambda z_bar: (3.0 * z_bar * np.cos(x) * y, 3.0 * z_bar * np.sin(x))
+
+
+def test_rules_of_ones_own_hold_inside_loops() -> None:
+    y = np.array([2.0, 0.5, -1.0])
+    factor = 27.0  # three steps
+
+    def chain(f: Any, loops: Loops, x: Any) -> Any:
+        return np.sum(loops.scan(lambda c, _: (f(c, y), None), x, length=3)[0])
+
+    plain = gradient(lambda x: chain(lambda x, y: np.sin(x) * y, PYTHON, x), X)[0]
+    f = lambda x: chain(tripled, OURS, x)  # noqa: E731
+    wanted = (factor * plain,)
+    close(gradient(f, X), wanted)
+    close(gradient(fwddiff(f), X), wanted)
+    close(pushforward(f, X)(X), np.sum(wanted[0] * X))
+    for backend in ("numpy", "native"):
+        close(compile(f, backend=backend)(X), chain(tripled, PYTHON, X))
+        close(compile(lambda x: gradient(f, x), backend=backend)(X), wanted)
+        close(compile(lambda x: gradient(fwddiff(f), x), backend=backend)(X), wanted)
+    once = lambda x: cond(np.sum(x) > -99.0, lambda: np.sum(tripled(x, y)), lambda: 0.0)  # noqa: E731
+    close(compile(lambda x: gradient(once, x))(X), (3.0 * np.cos(X) * y,))
+    wide = np.linspace(-1.0, 1.0, 300)
+    long = lambda x: np.sum(fori_loop(0, 2, lambda i, c: tripled(c, x) + np.cumsum(c), x))  # noqa: E731
+    close(compile(lambda x: gradient(long, x))(wide), gradient(long, wide), 1e-10)
+
+
+def test_rules_of_ones_own_hold_inside_kernels() -> None:
+    y = np.array([[2.0], [0.5]])
+    wanted = 3.0 * np.cos(X) * y.sum()
+    for f in (tripled, fwddiff(tripled), lambda x, y: tripled(x, y), fwddiff(lambda x, y: tripled(x, y) * 1.0)):
+        score = lambda x, f=f: np.sum(broadcast(f)(x, y))  # noqa: E731
+        close(gradient(score, X)[0], wanted)
+        close(pushforward(score, X)(np.ones(3)), np.sum(wanted))
+        for backend in ("numpy", "native"):
+            close(compile(lambda x, g=score: gradient(g, x), backend=backend)(X)[0], wanted)
+            close(compile(score, backend=backend)(X), np.sum(np.sin(X) * y))
+            close(compile(lambda x, g=score: pushforward(g, x)(x), backend=backend)(X), np.sum(wanted * X))
+
+
+def test_a_kernel_inside_a_body() -> None:
+    kernel = broadcast(fwddiff(lambda a, b: np.sin(a) * b))
+    f = lambda x: np.sum(scan(lambda c, r: (kernel(c, x), None), x, ROWS)[0])  # noqa: E731
+    g = lambda x: np.sum(python_scan(lambda c, r: (np.sin(c) * x, None), x, ROWS)[0])  # noqa: E731
+    close(gradient(f, X), gradient(g, X))
+    close(compile(lambda x: gradient(f, x))(X), gradient(g, X))
 
 
 # while_loop and cond

@@ -140,8 +140,9 @@ def test_what_is_not_positive_definite_gives_nan(n: int) -> None:
     s = positive_definite(n)
     last = s.copy()
     last[-1, -1] = -1.0
-    for bad in (-s, s * np.nan, last):
+    for bad in (-s, last):
         assert np.isnan(native(np.linalg.cholesky, bad)[0]).all()
+    assert np.isnan(native(np.linalg.cholesky, s * np.nan)[0][np.tril_indices(n)]).all()
     np.testing.assert_allclose(native(np.linalg.cholesky, s)[0], np.linalg.cholesky(s), rtol=1e-12, atol=1e-14)
 
 
@@ -176,5 +177,4 @@ def test_right_hand_sides_that_are_views() -> None:
 def test_a_zero_on_the_diagonal() -> None:
     a = np.array([[1.0, 0.0], [1.0, 0.0]])
     found, _ = native(lambda a, b: solve_triangular(a, b), a, np.ones((2, 2)) * 2.0)
-    np.testing.assert_array_equal(found[0], 2.0)
-    assert not np.isfinite(found[1]).any()
+    assert np.isnan(found).all()

@@ -192,6 +192,15 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     ),
     "body of scalars": (lambda x: scan(lambda c, r: (np.sin(c) + r, c), 0.5, x), (H,), "Sequence"),
     "small body": (lambda x: scan(lambda c, r: (c * r, (c, c, r)), H[:3], x), (ROWS[:, :3],), "Sequence"),
+    "few rows inside a small body": (
+        lambda x: scan(
+            lambda c, r: (scan(lambda d, s: (np.sin(d) * s + r, np.sum(d)), c, np.arange(4.0), reverse=True)[0], c),
+            H[:3],
+            x,
+        ),
+        (ROWS[:, :3],),
+        "Sequence",
+    ),
     "constant results": (
         lambda x: scan(lambda c, r: (np.arange(3.0), (1.0, np.ones(2))), H[:3], x),
         (ROWS,),

@@ -52,7 +52,9 @@ def test_there_and_back(bijector, support, free):
 def test_log_jacobian_on_the_free_entries(bijector, support, free):
     size = bijector.forward(U).shape[-1]
     i, j = np.tril_indices(size, free)
-    columns = [(bijector.forward(U + H * e)[i, j] - bijector.forward(U - H * e)[i, j]) / (2 * H) for e in np.eye(len(U))]
+    columns = [
+        (bijector.forward(U + H * e)[i, j] - bijector.forward(U - H * e)[i, j]) / (2 * H) for e in np.eye(len(U))
+    ]
     # Central differences with h = 1e-6: relative error about 1e-9 in each of six columns.
     assert bijector.log_jacobian(U) == pytest.approx(np.linalg.slogdet(np.stack(columns, axis=1))[1], abs=1e-7)
     assert bijector.log_jacobian(np.stack([U, -U])).shape == (2,)

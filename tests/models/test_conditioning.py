@@ -100,9 +100,7 @@ def test_derived_values_come_with_the_draws():
 
 
 def test_a_derived_value_that_cannot_be_traced_is_computed_row_by_row():
-    posterior = Posterior(
-        Joint(a=Normal(0, 1)), loglike=lambda a: -a, derived={"half": lambda a: round(float(a)) / 2}
-    )
+    posterior = Posterior(Joint(a=Normal(0, 1)), loglike=lambda a: -a, derived={"half": lambda a: round(float(a)) / 2})
     assert posterior.constrain_many(np.array([[1.1], [2.9], [-4.2]]))["half"].tolist() == [0.5, 1.5, -2.0]
 
 
@@ -131,7 +129,10 @@ def test_a_flat_prior_has_no_term_for_a_width_that_is_a_variable():
 
 def test_flat_priors_of_any_support():
     prior = Joint(
-        w=Flat(simplex, 3), R=Flat(correlation_matrix, 3), n=Flat(unit_vector, 2).iid(2), t=Flat(interval(0.0, Y + 2)).iid(2)
+        w=Flat(simplex, 3),
+        R=Flat(correlation_matrix, 3),
+        n=Flat(unit_vector, 2).iid(2),
+        t=Flat(interval(0.0, Y + 2)).iid(2),
     )
     assert prior.shapes == {"w": (3,), "R": (3, 3), "n": (2, 2), "t": (3, 2)}
     posterior = Posterior(prior, loglike=lambda w, R, n, t: np.sum(w) + R[0, 1] + n[0, 0] - np.sum(t))

@@ -93,9 +93,9 @@ def test_vectors_missing_as_a_whole_or_imputed_in_part():
     cov = np.array([[2.0, 0.5], [0.5, 1.0]])
 
     def observe(mu):
-        return MvNormal(mu * np.ones(2), cov).iid(3)
+        return MvNormal(mu * np.ones(2), covariance=cov).iid(3)
 
-    whole = Posterior(prior, lambda mu: MvNormal(mu * np.ones(2), cov).iid(2), rows[:2], missing="skip")
+    whole = Posterior(prior, lambda mu: MvNormal(mu * np.ones(2), covariance=cov).iid(2), rows[:2], missing="skip")
     expected = stats.multivariate_normal.logpdf(rows[0], [0.3, 0.3], cov)
     assert whole.log_likelihood({"mu": 0.3}) == pytest.approx(expected, rel=1e-13)
     part = Posterior(prior, observe, rows, missing="impute")

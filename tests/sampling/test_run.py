@@ -58,7 +58,7 @@ def test_bad_arguments(arguments, text):
 def test_arguments_of_a_wrong_kind():
     with pytest.raises(UnsupportedError) as caught:
         sample(TARGET, kernel="nuts")
-    assert str(caught.value) == "sample.kernel must be a kernel such as HMC(), got 'nuts'"
+    assert str(caught.value) == "sample.kernel must be a kernel such as NUTS() or HMC(), got 'nuts'"
     with pytest.raises(UnsupportedError) as caught:
         sample(gaussian)
     assert str(caught.value) == (
