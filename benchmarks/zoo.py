@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from probdiff.models import Posterior
+
 SECONDS = 0.2  # spent on timing one model
 
 
@@ -44,9 +46,9 @@ def measure(name: str) -> Row:
     return Row(name, posterior.dim, operations, setup, best(posterior, q), ", ".join(outside))
 
 
-def best(posterior: object, q: np.ndarray) -> float:
+def best(posterior: Posterior, q: np.ndarray) -> float:
     """Seconds for one gradient: the fastest of the batches that fit into the time."""
-    value_and_grad = posterior.value_and_grad  # type: ignore[attr-defined]
+    value_and_grad = posterior.value_and_grad
     start = time.perf_counter()
     value_and_grad(q)
     count = max(1, int(1e-3 / (time.perf_counter() - start)))

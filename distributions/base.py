@@ -171,7 +171,8 @@ class Distribution:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in dataclasses.fields(self))  # type: ignore[arg-type]
+        this: Any = self  # a subclass, which is a dataclass
+        return all(_same(getattr(this, f.name), getattr(other, f.name)) for f in dataclasses.fields(this))
 
     def __hash__(self) -> int:
         # Equal distributions may hold arrays, which have no hash; shapes are what they surely share.

@@ -1,4 +1,4 @@
-"""Models: joint distributions of parameters, posteriors given data, bare log-densities, and a zoo of ready-made ones."""
+"""Models: joint distributions of parameters, posteriors given data, bare log-densities, and a zoo of models."""
 
 from probdiff.models.joint import Joint
 from probdiff.models.log_density import LogDensity

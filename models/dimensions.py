@@ -96,7 +96,8 @@ def over_rows(stacked: Distribution, one: Distribution, batch: int | None = None
     one row.
     """
     if isinstance(one, IID):
-        return IID(over_rows(stacked.base, one.base), one.sizes)  # type: ignore[attr-defined]
+        assert isinstance(stacked, IID)
+        return IID(over_rows(stacked.base, one.base), one.sizes)
     batch = len(one.batch_shape) if batch is None else batch
     copy = object.__new__(type(one))
     for name, value in vars(stacked).items():

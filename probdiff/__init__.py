@@ -25,7 +25,7 @@ from probdiff.ad.transforms import (
 )
 from probdiff.compiler.compiled import compile
 from probdiff.ops.dispatch import is_lifted as is_traced
-from probdiff.ops.protocol import take
+from probdiff.ops.functions.selection import take
 
 if TYPE_CHECKING:
     from probdiff import distributions, linalg, models, sampling, special
@@ -37,7 +37,10 @@ __version__ = "0.1.0"
 _lazy = {
     "set_num_threads": "probdiff.compiler.native.parallel",
     "sample": "probdiff.sampling",
-    "HMC": "probdiff.sampling", "NUTS": "probdiff.sampling", "Draws": "probdiff.sampling"}
+    "HMC": "probdiff.sampling",
+    "NUTS": "probdiff.sampling",
+    "Draws": "probdiff.sampling",
+}
 _modules = ("distributions", "linalg", "models", "sampling", "special")
 
 
@@ -50,6 +53,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "HMC",
+    "NUTS",
+    "Draws",
     "Ref",
     "Thunk",
     "broadcast",
@@ -72,8 +78,9 @@ __all__ = [
     "pullback",
     "pushforward",
     "sample",
-    "scan",
     "sampling",
+    "scan",
+    "set_num_threads",
     "special",
     "stop_gradient",
     "take",

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.ops import protocol
+from probdiff.ops.functions import reductions
+from probdiff.ops.protocol import array
 from probdiff.ops.special import polygamma
 from probdiff.tree import Array
 
@@ -14,16 +15,16 @@ from probdiff.tree import Array
 def logsumexp(a: Array, axis: Any = None, keepdims: bool = False) -> Array:
     """log(sum(exp(a))) over axis, without overflow; -inf for an empty sum."""
     with np.errstate(divide="ignore"):
-        return protocol.logsumexp(a if hasattr(a, "shape") else protocol.array(a), axis, keepdims)
+        return reductions.logsumexp(a if hasattr(a, "shape") else array(a), axis, keepdims)
 
 
 def log_softmax(x: Array, axis: Any = None) -> Array:
-    """x - logsumexp(x)"""
+    """log of softmax(x): x - logsumexp(x)."""
     return x - logsumexp(x, axis, keepdims=True)
 
 
 def softmax(x: Array, axis: Any = None) -> Array:
-    """exp(x) / sum(exp(x))"""
+    """exp(x) / sum(exp(x)) over axis, without overflow."""
     return np.exp(log_softmax(x, axis))
 
 

@@ -26,8 +26,8 @@ def register(cls: type, fields: tuple[str, ...], static: tuple[str, ...] = ()) -
     def split(instance: Any) -> tuple[list[Any], tuple[Any, ...], tuple[str, ...]]:
         return [getattr(instance, f) for f in fields], tuple(getattr(instance, s) for s in static), fields
 
-    def rebuild(metadata: tuple[Any, ...], children: Sequence[Any]) -> Any:
-        instance = object.__new__(cls)
+    def rebuild(metadata: Any, children: Any) -> Any:
+        instance: Any = object.__new__(cls)
         for name, value in zip(static, metadata, strict=True):
             object.__setattr__(instance, name, value)
         for name, value in zip(fields, children, strict=True):

@@ -38,9 +38,9 @@ class Noncentered(Wrapped, abstract=True):
     def standard(self) -> Distribution:
         """The distribution of z: `base` with location 0 and scale 1."""
         base: Any = self.base
-        standard = object.__new__(type(base))
+        standard: Distribution = object.__new__(type(base))
         standard.__dict__.update(base.__dict__, loc=0.0, scale=1.0)
-        return standard  # type: ignore[no-any-return]
+        return standard
 
     def bijector(self) -> Affine:
         base: Any = self.base

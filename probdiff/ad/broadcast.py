@@ -76,7 +76,8 @@ class Kernel:
             from probdiff.compiler.native.kernel import elementwise_kernel
 
             self.native = elementwise_kernel(inlined(self.program))
-        return self.native(*inputs)
+        out: list[Any] = self.native(*inputs)
+        return out
 
 
 _kernels: dict[Any, Kernel | None] = {}
@@ -88,7 +89,7 @@ class Broadcast:
     __slots__ = ("__dict__", "__weakref__", "cores", "direct", "f", "forward", "inner", "mark")
 
     def __init__(self, f: Callable[..., Any], signature: str | None) -> None:
-        self.f = f
+        self.f: Any = f
         self.forward = type(f) is FwdDiff
         self.inner = inner = f.f if isinstance(f, FwdDiff) else f
         self.cores = None if signature is None else _core_dimensions(signature)
@@ -107,7 +108,7 @@ class Broadcast:
         if self.cores is not None or kwargs or any(type(a) is Ref for a in args):
             return _call(self.f, self.inner, self.cores, args, kwargs)
         leaves, spec = flatten(args)
-        if self.forward and self.f.wrt is None:  # type: ignore[attr-defined]
+        if self.forward and self.f.wrt is None:
             result = _again(self.inner, leaves, spec)
             if result is not None:
                 return result
@@ -482,11 +483,10 @@ def _by_element(f: Any, call: Any, leaves: list[Any], spec: Any, core: list[int]
     shape, pick = _elements(leaves, core)
     if not any(core) and not isinstance(top, Tracer):  # where nothing has a value yet, the branch itself is refused
         _warn(call)
-    forward = isinstance(f, FwdDiff) and type(top) is Variable
-    if not forward:
+    if not isinstance(f, FwdDiff) or type(top) is not Variable:
         results = [call(*unflatten(spec, [p(i) for p in pick])) for i in np.ndindex(shape)]
         return _gather(results, shape)
-    tape = top.tape  # type: ignore[union-attr]
+    tape = top.tape
     wanted = _wrt(f, leaves, spec)
     mine = [k for k in wanted if type(leaves[k]) is Variable and leaves[k].tape is tape]
     if not mine:
@@ -630,6 +630,3 @@ def _pullback(
         return tuple(Thunk(functools.partial(compute, k)) for k in range(len(args)))
 
     return y, back
-
-
-__all__ = ["Ref", "broadcast", "dtype_of"]

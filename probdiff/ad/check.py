@@ -16,11 +16,11 @@ from probdiff.tree import Tree, flatten, paths, unflatten
 def check_gradient(
     f: Callable[..., Any], *args: Tree, rtol: float = 1e-6, atol: float = 1e-8, seed: int = 0, directions: int = 3
 ) -> None:
-    """Compare forward mode, reverse mode and central differences of `f` at `args`; raise `GradientMismatch` if they differ.
+    """Raise `GradientMismatch` unless forward mode, reverse mode and central differences of `f` agree at `args`.
 
     Along random directions v of the arguments and w of the result, the identity <w, J v> = <J^T w, v> must hold between
-    the modes to `rtol`, and J v must agree with Richardson-extrapolated differences to the square root of it. The message
-    names the argument whose derivative is wrong where that can be told.
+    the modes to `rtol`, and J v must agree with Richardson-extrapolated differences to the square root of it. The
+    message names the argument whose derivative is wrong where that can be told.
     """
     rng = np.random.default_rng(seed)
     leaves, spec = flatten(args)

@@ -34,7 +34,9 @@ def run(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple
     if isinstance(top, Tracer):
         return _record(top.graph, op, operands, params)
     if op is CALL_DENSITY:
-        raise UnsupportedError(f"{user_line()}: a density called by its address has no derivatives beyond its gradient.")
+        raise UnsupportedError(
+            f"{user_line()}: a density called by its address has no derivatives beyond its gradient."
+        )
     if type(top) is Dual:
         return _forward(op, top, operands, params)
     assert type(top) is Variable

@@ -45,7 +45,7 @@ class Dual(Lifted):
         if not op.smooth or not is_float(z):
             return z
         if op.elementwise and not params:
-            if op.kinked and plain:  # type: ignore[attr-defined]
+            if op.kinked and plain:
                 with np.errstate(all="ignore"):
                     partials = _elementwise(op, values, z, duals)
             else:
@@ -59,11 +59,12 @@ class Dual(Lifted):
         return z
 
     def _quick(self, op: Any, args: tuple[Any, ...]) -> Array:
-        """The rule for one dual over plain numbers, as the argument of a unary row or beside a plain number; or None."""
+        """The rule for one dual over plain numbers, alone in a unary row or beside a plain number; or None."""
         value = self.value
         if type(value) is not np.float64 and type(value) is not np.ndarray:
             return None
-        i, values = 0, (value,)
+        values: tuple[Any, ...] = (value,)
+        i = 0
         if len(args) == 2:
             i = 0 if args[0] is self else 1
             other = args[1 - i]
@@ -117,7 +118,7 @@ def _elementwise(op: Any, values: list[Array], z: Array, duals: list[tuple[int, 
 def _selected(op: Any, values: list[Array], duals: list[tuple[int, Partials]]) -> Partials:
     of = dict(duals)
     nothing = (None,) * len(duals[0][1])
-    out = []
+    out: list[Any] = []
     for x_dot, y_dot in zip(of.get(1, nothing), of.get(2, nothing), strict=True):
         if x_dot is None and y_dot is None:
             out.append(None)

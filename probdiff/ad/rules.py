@@ -85,7 +85,8 @@ class Custom:
             return self.f(*unflatten(spec, leaves))
         if self._frule is None:
             raise DifferentiationError(
-                f"{self.f.__name__} has an rrule only, and forward mode met it. Give it an frule: @{self.f.__name__}.frule"
+                f"{self.f.__name__} has an rrule only, and forward mode met it. "
+                f"Give it an frule: @{self.f.__name__}.frule"
             )
         mine = [type(x) is Dual and x.level == top.level for x in leaves]
         values = [x.value if own else x for x, own in zip(leaves, mine, strict=True)]
@@ -172,7 +173,7 @@ def _column(f: Callable[..., Any], xs: list[Any], i: int, y_bars: list[Any]) -> 
     for d in range(n):
         unit = np.zeros(n, dtype_of(xs[i]))
         unit[d] = 1.0
-        dots = [None] * len(xs)
+        dots: list[Any] = [None] * len(xs)
         dots[i] = unit.reshape(shape) if shape else 1.0
         dot = pushforward(f, *xs)(*dots)
         entries.append(sum(np.sum(b * p) for b, p in zip(y_bars, dot, strict=True) if b is not None and p is not None))

@@ -1,4 +1,4 @@
-"""The verbs: gradient, pullback, pushforward, grad, value_and_grad, jacobian, hessian, hvp, stop_gradient, checkpoint."""
+"""The verbs: gradient, value_and_grad, pullback, pushforward, jacobian, hessian, hvp, stop_gradient, checkpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from probdiff.ad.dual import Dual, partial_of
 from probdiff.ad.reverse import Pullback, Tape, Variable, walk
-from probdiff.ad.thunk import Thunk, unthunk_tree
+from probdiff.ad.thunk import unthunk_tree
 from probdiff.errors import DifferentiationError, ShapeError, UnsupportedError
 from probdiff.ops.dispatch import Lifted, apply, dtype_of, is_float, is_lifted, new_level, shape_of
 from probdiff.ops.elementwise import rows
@@ -164,7 +164,8 @@ def pullback(f: Callable[..., Any], *args: Tree) -> tuple[Any, Callable[[Tree], 
     """
     own = getattr(f, "__pullback__", None)
     if own is not None:
-        return own(*args)
+        lazy: tuple[Any, Callable[[Tree], tuple[Tree, ...]]] = own(*args)
+        return lazy
     tape = Tape()
     pairs = [_lift(tape, a) for a in args]
     result = f(*(p[0] for p in pairs))
@@ -197,7 +198,7 @@ def cotangents(y_bar: Tree, spec: Any, leaves: list[Any]) -> list[Any]:
     if y_bar is None:
         return [None] * len(leaves)
     given = _match(spec, y_bar, len(leaves))
-    out = []
+    out: list[Any] = []
     for g, y in zip(given, leaves, strict=True):
         if g is None or not is_float(y):
             out.append(None)
@@ -214,7 +215,7 @@ def cotangents(y_bar: Tree, spec: Any, leaves: list[Any]) -> list[Any]:
 
 
 def _match(spec: Any, tree: Tree, n: int) -> list[Any]:
-    """Leaves of `tree` in the order of `spec`; a dict may leave out keys (zero), a None stands for a subtree of zeros."""
+    """Leaves of `tree` in the order of `spec`; a key that a dict lacks, or None, stands for zeros."""
     if n == 1 and not isinstance(tree, tuple | list | dict):
         leaves = flatten(tree)[0]
         if len(leaves) == 1:
@@ -510,18 +511,3 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         return unflatten(out_spec, record_many(tape, out, [leaves[k] for k in mine], back))
 
     return wrapped
-
-
-__all__ = [
-    "Thunk",
-    "checkpoint",
-    "grad",
-    "gradient",
-    "hessian",
-    "hvp",
-    "jacobian",
-    "pullback",
-    "pushforward",
-    "stop_gradient",
-    "value_and_grad",
-]

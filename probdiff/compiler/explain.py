@@ -195,12 +195,12 @@ class Explanation:
     __repr__ = __str__
 
 
-def size(count: int) -> str:
+def size(count: float) -> str:
     """A number of bytes for people."""
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count:.3g} {unit}"
-        count = count / 1000  # type: ignore[assignment]
+        count = count / 1000
     return f"{count:.3g} GB"
 
 
@@ -218,6 +218,3 @@ def _measured(compiled: Compiled, args: tuple[Any, ...]) -> float:
             compiled(*args)
         best = min(best, (time.perf_counter() - start) / repeats)
     return best
-
-
-__all__ = ["Explanation", "Step"]

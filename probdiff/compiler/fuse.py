@@ -21,8 +21,7 @@ from probdiff.graph.trace import Graph, Tracer, sweep
 from probdiff.ops.control import CALL_DENSITY, PROJECT, SCAN, Control
 from probdiff.ops.dispatch import apply, dtype_of, shape_of
 from probdiff.ops.elementwise import rows
-from probdiff.ops.index import GETITEM, SET_AT, Slot, has_arrays
-from probdiff.ops.shape import BROADCAST_TO, RESHAPE, TRANSPOSE
+from probdiff.ops.index import SET_AT, Slot, has_arrays
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
 MATVEC_LIMIT = 1 << 22  # elements of a matrix up to which its product with a vector is a loop like any other
@@ -79,7 +78,7 @@ def rewrite(program: Program) -> Program:
 
 
 def _rewritten(node: Node, args: list[Any]) -> Any:
-    name = node.op.name  # type: ignore[union-attr]
+    name = node.op.name
     if node.op is PROJECT:
         return args[0][node.params["k"]]
     if isinstance(node.op, Control):
@@ -101,7 +100,7 @@ def _rewritten(node: Node, args: list[Any]) -> Any:
         and not has_arrays(node.params.get("index", ()))
     ):
         return viewed(args[0], node.op, node.params)
-    return apply(node.op, *args, **node.params)  # type: ignore[arg-type]
+    return apply(node.op, *args, **node.params)
 
 
 def _running_sum(x: Any, node: Node) -> Any:
@@ -110,10 +109,10 @@ def _running_sum(x: Any, node: Node) -> Any:
     rows_ = np.moveaxis(x, axis, 0)
     length, rest = shape_of(rows_)[0], shape_of(rows_)[1:]
     if not length:
-        return apply(node.op, x, **node.params)  # type: ignore[arg-type]
+        return apply(node.op, x, **node.params)
     inner = Graph()
     before, row = inner.input(rest, node.dtype), inner.input(rest, dtype_of(x))
-    total = before + row
+    total: Any = np.add(before, row)
     body = Program([before.node, row.node], [total.node, total.node])
     params = {"body": body, "carry": 1, "xs": 1, "length": length, "reverse": False}
     return np.moveaxis(rewritten(SCAN, [np.zeros(rest, node.dtype)[()], rows_], params)[1], 0, axis)
@@ -247,7 +246,7 @@ def explicit(index: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
 
 def view_of(view: View, node: Node) -> View | None:
     """The view that `node` (a reshape, transpose or basic index) makes of a view; None if strides cannot say it."""
-    name, params = node.op.name, node.params  # type: ignore[union-attr]
+    name, params = node.op.name, node.params
     if name == "transpose":
         axes = params["axes"]
         return View(view.base, view.offset, tuple(view.strides[k] for k in axes), node.shape)
@@ -333,6 +332,7 @@ class Nested(NamedTuple):
 
     node: Node
     stage: int
+    plans: dict[str, Plan]
 
 
 class Opaque(NamedTuple):
@@ -474,7 +474,7 @@ class Plan:
         user: dict[Any, Nest] = {}  # the nest in which a node (or the argument k of a join) is used up
 
         def nest(space: tuple[int, ...], stage: int, near: Any = None) -> Nest:
-            """The nest over a space: that of the node `near` if it fits, else the last one, or a new one after a full."""
+            """The nest over a space: `near`'s own if it fits, else the last one, or a new one after a full."""
             own = home.get(near) if isinstance(near, Node) else None
             if own is not None and own.space == space and own.stage == stage:
                 return own
@@ -505,7 +505,7 @@ class Plan:
             elif kind == "sequence":
                 opaque.append(Sequence(node, stage))
             elif kind == "nested":
-                opaque.append(Nested(node, stage))
+                opaque.append(Nested(node, stage, self.bodies[node]))
             elif kind == "routine":
                 opaque.append(Routine(node, stage))
                 if not isinstance(node.op, Control):
@@ -544,7 +544,7 @@ class Plan:
 
 def body_plans(node: Node) -> dict[str, Plan] | None:
     """Plans of the bodies of a control operation; None if NumPy has to evaluate a part of one."""
-    if node.op.batch(node.args, node.params) != ():  # type: ignore[union-attr]
+    if node.op.batch(node.args, node.params) != ():
         return None
     plans = {}
     for name, body in node.params.items():
@@ -604,7 +604,7 @@ def with_own_outputs(program: Program, constants_too: bool = False) -> Program:
 def kind_of(node: Node) -> str:
     """How a node takes part: loop, gather, reduce, scatter, join, view or opaque."""
     op, params = node.op, node.params
-    name = op.name  # type: ignore[union-attr]
+    name = op.name
     if op is PROJECT:
         return "loop" if kind_of(node.args[0]) == "loop" else "member"
     if isinstance(op, Control):
@@ -621,7 +621,7 @@ def kind_of(node: Node) -> str:
         return "gather" if simple_gather(params["index"]) else "opaque"
     if name == "broadcast_to":
         return "loop"
-    if op.elementwise:  # type: ignore[union-attr]
+    if op.elementwise:
         return "loop" if has_native(node) else "opaque"
     if name in REDUCTIONS:
         return "reduce"
@@ -644,25 +644,10 @@ def simple_gather(index: tuple[Any, ...]) -> bool:
 def _pieces(node: Node) -> list[View]:
     """Where the arguments of a concatenation (or the one of an addition into zeros) go."""
     whole = contiguous(node)
-    if node.op.name == "index_add":  # type: ignore[union-attr]
+    if node.op.name == "index_add":
         return [_indexed(whole, node.params["index"], shape_of(node.args[0]))]
     axis, out, start = node.params["axis"], [], 0
     for a in node.args:
         out.append(View(node, start * whole.strides[axis], whole.strides, shape_of(a)))
         start += shape_of(a)[axis]
     return out
-
-
-__all__ = [
-    "BROADCAST_TO",
-    "GETITEM",
-    "RESHAPE",
-    "TRANSPOSE",
-    "Nest",
-    "Opaque",
-    "Plan",
-    "Store",
-    "View",
-    "dtype_of",
-    "rewrite",
-]

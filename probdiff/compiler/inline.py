@@ -1,4 +1,4 @@
-"""Calls of functions with their own rules, written out: once nothing is differentiated any more, rules do not matter."""
+"""Calls of functions with their own rules, written out: rules do not matter once nothing is differentiated any more."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def _run(program: Program, inputs: list[Any]) -> list[Any]:
             params = {k: inlined(p) if isinstance(p, Program) else p for k, p in node.params.items()}
             values[node] = node.op.run(*args, **params)
         else:
-            values[node] = apply(node.op, *args, **node.params)  # type: ignore[arg-type]
+            values[node] = apply(node.op, *args, **node.params)
     sweep.now = ""
     return [values[o] if isinstance(o, Node) else o for o in program.outputs]

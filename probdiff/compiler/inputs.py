@@ -9,5 +9,5 @@ import numpy as np
 
 def in_native_form(x: Any, dtype: np.dtype) -> np.ndarray:
     """The array itself if it has the form, else a view or a copy that has it."""
-    x = np.require(x, dtype, ("C", "A"))
-    return x if x.dtype is dtype else x.view(dtype)
+    array: np.ndarray = np.require(x, dtype, ("C", "A"))
+    return array if array.dtype is dtype else array.view(dtype)

@@ -22,5 +22,5 @@ def interpret(program: Program, inputs: list[Array]) -> list[Array]:
         elif isinstance(op, Control):
             values[node] = op.run(*args, **node.params)
         else:
-            values[node] = apply(op, *args, **node.params)  # type: ignore[arg-type]
+            values[node] = apply(op, *args, **node.params)
     return [values[o] if type(o) is Node else o for o in program.outputs]

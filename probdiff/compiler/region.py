@@ -119,7 +119,7 @@ class Walk:
         from probdiff.compiler.fuse import contiguous
 
         for node in self.nest.body:
-            if node.op.name == "getitem":  # type: ignore[union-attr]
+            if node.op.name == "getitem":
                 self._indexed(node, self.plan.view(node.args[0]), ("gather", node), node.args[1:], node.shape)
             else:
                 for a in node.args:
@@ -128,7 +128,7 @@ class Walk:
                 self._access(("write", node), contiguous(node), node.dtype)
         for node in self.nest.ends:
             self._operand(node.args[0])
-            if node.op.name == "index_add":  # type: ignore[union-attr]
+            if node.op.name == "index_add":
                 self._indexed(node, contiguous(node), ("scatter", node), node.args[1:], self.space)
                 continue
             kept = iter(contiguous(node).strides)

@@ -28,9 +28,14 @@ class Node:
     __slots__ = ("args", "dtype", "op", "params", "shape", "sweep")
 
     def __init__(
-        self, op: Op | None, args: tuple[Any, ...], params: dict[str, Any], shape: tuple[int, ...], dtype: np.dtype
+        self,
+        op: Op | None,
+        args: tuple[Any, ...],
+        params: dict[str, Any],
+        shape: tuple[int, ...],
+        dtype: np.dtype,
     ) -> None:
-        self.op = op
+        self.op: Any = op  # whoever reads it knows which of them it is
         self.args = args
         self.params = params
         self.shape = shape

@@ -71,7 +71,7 @@ class Graph:
         return known[1]
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
-        nodes = []
+        nodes: list[Any] = []
         for a in args:
             if isinstance(a, Tracer) and a.graph is self:
                 nodes.append(a.node)
@@ -88,7 +88,7 @@ class Graph:
         same = identity(op, nodes)
         if same is not None:
             return Tracer(self, same) if isinstance(same, Node) else same
-        key = (op, tuple(_key(a) for a in nodes), tuple(params.items()) if params else ())
+        key: tuple[Any, ...] = (op, tuple(_key(a) for a in nodes), tuple(params.items()) if params else ())
         try:
             node = self.memo.get(key)
         except TypeError:  # a slice in the parameters, unhashable before Python 3.12
@@ -107,8 +107,8 @@ class Graph:
     def _too_long(self) -> NoReturn:
         raise UnsupportedError(
             f"{user_line()} makes the recording longer than {self.limit:,} operations.\n    "
-            "A Python loop is unrolled while it is recorded: write probdiff.scan or probdiff.fori_loop, or an operation "
-            "on whole arrays; or raise compile(..., max_operations=)."
+            "A Python loop is unrolled while it is recorded: write probdiff.scan or probdiff.fori_loop, or an "
+            "operation on whole arrays; or raise compile(..., max_operations=)."
         )
 
 
@@ -213,7 +213,8 @@ def capture(
     with np.errstate(all="ignore"):
         result = f(*unflatten(spec, leaves))
     out, out_spec = flatten(result)
-    outputs, statics = [], {}
+    outputs: list[Any] = []
+    statics: dict[int, Any] = {}
     for k, leaf in enumerate(out):
         if isinstance(leaf, Tracer) and leaf.graph is graph:
             outputs.append(leaf.node)

@@ -1,4 +1,4 @@
 """The table of primitives, and how NumPy reaches it."""
 
-from probdiff.ops import matrix as matrix  # fills the table of NumPy functions
-from probdiff.ops import protocol as protocol
+from probdiff.ops import functions as functions  # these two fill the table of NumPy functions
+from probdiff.ops import matrix as matrix

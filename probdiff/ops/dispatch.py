@@ -11,7 +11,7 @@ import itertools
 import linecache
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,12 +43,14 @@ class Op:
     """A primitive operation: how NumPy evaluates it, what it returns, how it differentiates.
 
     `evaluate(*args, **params)` is plain NumPy; `infer(args, params)` gives shape and dtype of the result;
-    `jvp(z, args, dots, params)` is the tangent (each of `dots` has its argument's shape, None is zero); `vjp(z_bar, z, args, params, i)` the
-    cotangent of argument i, of any shape that broadcasts to it. `smooth` lists the arguments with a derivative.
+    `jvp(z, args, dots, params)` is the tangent (each of `dots` has its argument's shape, None is zero);
+    `vjp(z_bar, z, args, params, i)` the cotangent of argument i, of any shape that broadcasts to it. `smooth` lists the
+    arguments with a derivative.
     """
 
     name: str
     elementwise = False
+    kinked = False  # whether NumPy may warn in a derivative where it has not in the value
     smooth: tuple[int, ...] = (0,)
 
     def evaluate(self, *args: Any, **params: Any) -> Any:
@@ -116,16 +118,20 @@ def user_line(frame: Any = None) -> str:
     frame = frame or sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        inside = name.startswith(_inside) or os.path.realpath(name).startswith(_inside) or name.startswith("<__array_function__")
+        inside = (
+            name.startswith(_inside)
+            or os.path.realpath(name).startswith(_inside)
+            or name.startswith("<__array_function__")
+        )
         if not inside or f"{os.sep}zoo{os.sep}" in name:
             text = linecache.getline(name, frame.f_lineno).strip()
             return f"{os.path.basename(name)}:{frame.f_lineno}" + (f" `{text}`" if text else "")
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return "your code"
 
 
 def _library_in_stack() -> str:
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.startswith("scipy.stats"):
@@ -134,14 +140,16 @@ def _library_in_stack() -> str:
             return "scipy.special"
         if module.startswith("scipy."):
             return "scipy"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return ""
 
 
 _nearest = {
     "scipy.stats": "probdiff.distributions has densities that differentiate: Normal(loc, scale).logpdf(x).",
-    "scipy.special": "probdiff.special has logsumexp, softmax and log_softmax; scipy.special's ufuncs work as they are.",
-    "scipy": "This SciPy function does not dispatch; probdiff.linalg and probdiff.special hold those that differentiate.",
+    "scipy.special": "probdiff.special has logsumexp, softmax and log_softmax; scipy.special's ufuncs work as they "
+    "are.",
+    "scipy": "This SciPy function does not dispatch; probdiff.linalg and probdiff.special hold those that "
+    "differentiate.",
     "": "Build arrays with np.stack or np.concatenate instead of np.array([...]); use probdiff.take(array, index) for "
     "array[index] with a traced index, np.where instead of assigning into an array, and probdiff.stop_gradient(x) "
     "where only the number is wanted.",
@@ -207,11 +215,11 @@ class Lifted:
 
     @property
     def T(self) -> Array:
-        return np.transpose(self)  # type: ignore[call-overload]
+        return np.transpose(self)
 
     @property
     def mT(self) -> Array:
-        return np.swapaxes(self, -1, -2)  # type: ignore[call-overload]
+        return np.swapaxes(self, -1, -2)
 
     @property
     def real(self) -> Array:
@@ -219,7 +227,7 @@ class Lifted:
 
     @property
     def flat(self) -> Any:
-        return iter(np.ravel(self))  # type: ignore[call-overload]
+        return iter(np.ravel(self))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -263,17 +271,34 @@ class Lifted:
     def __index__(self) -> int:
         raise UnsupportedError(
             f"{user_line()} uses {self._kind()} as an index or a size.\n    "
-            "Use probdiff.take(array, index) for a traced index, and probdiff.stop_gradient(x) where only the number is wanted."
+            "Use probdiff.take(array, index) for a traced index, and probdiff.stop_gradient(x) where only the number "
+            "is wanted."
         )
 
     def __complex__(self) -> complex:
-        raise UnsupportedError(f"{user_line()}: complex numbers are not supported. Keep real and imaginary parts apart.")
+        raise UnsupportedError(
+            f"{user_line()}: complex numbers are not supported. Keep real and imaginary parts apart."
+        )
 
     def item(self) -> Any:
         return self[(0,) * self.ndim] if self.ndim else self
 
     def tolist(self) -> Any:
         return [row.tolist() for row in self] if self.ndim else self
+
+    def reshape(self, *shape: Any, order: str = "C") -> Array:
+        return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def transpose(self, *axes: Any) -> Array:
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+            return functions[np.transpose](self, axes[0] or None)
+        return functions[np.transpose](self, axes or None)
+
+    def astype(self, dtype: Any, **_: Any) -> Array:
+        return functions["astype"](self, dtype)
+
+    def flatten(self) -> Array:
+        return functions[np.ravel](self)
 
     def copy(self) -> Array:
         return self
@@ -293,43 +318,17 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "sum prod mean var std max min any all cumsum cumprod ravel squeeze swapaxes transpose take clip dot trace argmax "
-    "argmin argsort sort round repeat diagonal ptp"
+    "sum prod mean var std max min any all cumsum cumprod ravel squeeze swapaxes take clip dot trace argmax argmin "
+    "argsort sort round repeat diagonal ptp"
 ).split():
-    if _name == "transpose":
-        continue
     setattr(Lifted, _name, _method(_name))
-
-
-def _reshape(self: Lifted, *shape: Any, order: str = "C") -> Array:
-    return functions[np.reshape](self, shape[0] if len(shape) == 1 else shape, order=order)
-
-
-def _transpose(self: Lifted, *axes: Any) -> Array:
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
-        axes = axes[0]
-    return functions[np.transpose](self, axes or None)
-
-
-def _astype(self: Lifted, dtype: Any, **_: Any) -> Array:
-    return functions["astype"](self, dtype)
-
-
-def _flatten(self: Lifted) -> Array:
-    return functions[np.ravel](self)
-
-
-setattr(Lifted, "reshape", _reshape)  # noqa: B010
-setattr(Lifted, "transpose", _transpose)  # noqa: B010
-setattr(Lifted, "astype", _astype)  # noqa: B010
-setattr(Lifted, "flatten", _flatten)  # noqa: B010
 
 
 def _operand(x: Any) -> bool:
     return isinstance(x, Lifted | float | int | np.ndarray | np.generic | complex)
 
 
-def install_operators(table: dict[str, Op]) -> None:
+def install_operators(table: Mapping[str, Op]) -> None:
     """Give `Lifted` the operators of Python, each calling its row directly: this is the hot path of eager mode."""
 
     def binary(op: Op) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -393,7 +392,7 @@ def install_operators(table: dict[str, Op]) -> None:
         return functions[np.matmul](other, self)
 
     def divmod_(self: Lifted, other: Any) -> Any:
-        return self // other, self % other  # type: ignore[operator]
+        return self // other, self % other
 
     def round_(self: Lifted, ndigits: int | None = None) -> Array:
         return functions[np.round](self, ndigits or 0)

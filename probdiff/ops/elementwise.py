@@ -44,17 +44,30 @@ _operators: dict[str, Callable[..., Any]] = {
     "greater_equal": operator.ge,
 }
 # Rows whose derivative is infinite at points where the value is finite, and NumPy has not warned yet.
-_kinked = ("sqrt", "cbrt", "power", "float_power", "arcsin", "arccos", "arccosh", "arctan2", "logaddexp", "xlogy", "xlog1py")
+_kinked = (
+    "sqrt",
+    "cbrt",
+    "power",
+    "float_power",
+    "arcsin",
+    "arccos",
+    "arccosh",
+    "arctan2",
+    "logaddexp",
+    "xlogy",
+    "xlog1py",
+)
 
 
 class Elementwise(Op):
     """One row: a ufunc (or a function like one) and its partial derivatives, in the order of its arguments."""
 
     elementwise = True
+    evaluate: Callable[..., Any]
 
     def __init__(self, name: str, function: Callable[..., Any], partials: tuple[Partial, ...]) -> None:
         self.name = name
-        self.evaluate = _operators.get(name, function)  # type: ignore[method-assign]
+        self.evaluate = _operators.get(name, function)
         self.kinked = name in _kinked
         self.partials = partials
         self.smooth = tuple(i for i, p in enumerate(partials) if p is not None)
@@ -100,9 +113,7 @@ def unbroadcast(x_bar: Array, from_shape: tuple[int, ...], to_shape: tuple[int, 
     if shape_of(x_bar) != from_shape:
         x_bar = np.broadcast_to(x_bar, from_shape)
     lead = len(from_shape) - len(to_shape)
-    axes = tuple(range(lead)) + tuple(
-        lead + i for i, n in enumerate(to_shape) if n == 1 and from_shape[lead + i] != 1
-    )
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(to_shape) if n == 1 and from_shape[lead + i] != 1)
     summed = np.sum(x_bar, axis=axes, keepdims=False)
     return summed if shape_of(summed) == to_shape else np.reshape(summed, to_shape)
 
@@ -221,15 +232,14 @@ row("fmax", np.fmax, dx=lambda x, y, z: _wins_f(x > y, x, y), dy=lambda x, y, z:
 row("fmin", np.fmin, dx=lambda x, y, z: _wins_f(x < y, x, y), dy=lambda x, y, z: _wins_f(y < x, y, x))
 
 # Steps and predicates: no derivative
-for _f in (np.floor, np.ceil, np.trunc, np.rint, np.sign, np.floor_divide, np.spacing):
-    row(_f.__name__, _f)
-for _f in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal):
-    row(_f.__name__, _f)
-for _f in (np.isnan, np.isinf, np.isfinite, np.signbit):
-    row(_f.__name__, _f)
-for _f in (np.logical_and, np.logical_or, np.logical_xor, np.logical_not):
-    row(_f.__name__, _f)
-for _f in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.gcd, np.lcm):
+_flat: tuple[Any, ...] = (
+    *(np.floor, np.ceil, np.trunc, np.rint, np.sign, np.floor_divide, np.spacing),
+    *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+    *(np.isnan, np.isinf, np.isfinite, np.signbit),
+    *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
+    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.gcd, np.lcm),
+)
+for _f in _flat:
     row(_f.__name__, _f)
 
 
@@ -326,4 +336,4 @@ class Astype(Op):
 
 rows["where"] = WHERE = Where("where", _select, WHERE.partials)
 ASTYPE = Astype()
-dispatch.install_operators(rows)  # type: ignore[arg-type]
+dispatch.install_operators(rows)

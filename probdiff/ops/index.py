@@ -137,7 +137,8 @@ def getitem(x: Array, index: Any) -> Array:
     if type(index) is int or type(index) is slice:
         _check_integer(x, index)
         return apply(GETITEM, x, index=(index,))
-    template, arrays = [], []
+    template: list[Any] = []
+    arrays: list[Any] = []
     for part in index if isinstance(index, tuple) else (index,):
         if part is None or part is Ellipsis or isinstance(part, slice):
             template.append(part)

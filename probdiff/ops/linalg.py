@@ -26,7 +26,9 @@ class Matmul(Op):
         x, y = shape_of(args[0]), shape_of(args[1])
         if x[-1] != y[-2]:
             raise ShapeError(f"{user_line()}: matmul got shapes {x} and {y}, whose inner sizes differ.")
-        return (*np.broadcast_shapes(x[:-2], y[:-2]), x[-2], y[-1]), np.result_type(dtype_of(args[0]), dtype_of(args[1]))
+        return (*np.broadcast_shapes(x[:-2], y[:-2]), x[-2], y[-1]), np.result_type(
+            dtype_of(args[0]), dtype_of(args[1])
+        )
 
     def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
         x, y = args
@@ -172,9 +174,7 @@ def matmul(x: Array, y: Array) -> Array:
     if a >= 2 and b >= 2:
         return apply(MATMUL, x, y)
     if shape_of(x)[-1] != shape_of(y)[-2 if b > 1 else 0]:
-        raise ShapeError(
-            f"{user_line()}: matmul got shapes {shape_of(x)} and {shape_of(y)}, whose inner sizes differ."
-        )
+        raise ShapeError(f"{user_line()}: matmul got shapes {shape_of(x)} and {shape_of(y)}, whose inner sizes differ.")
     if a == 1 and b == 1:
         return np.sum(x * y)
     if a == 1:

@@ -9,8 +9,9 @@ import numpy as np
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.ops.dispatch import apply, dtype_of, functions, is_lifted, shape_of, user_line
 from probdiff.ops.factor import CHOLESKY, DET, INV, LOGABSDET, LOGDET, SIGNDET, SOLVE, square_shape, transposed
+from probdiff.ops.functions.products import norm
 from probdiff.ops.linalg import SOLVE_TRIANGULAR
-from probdiff.ops.protocol import array, norm, refuse, rule
+from probdiff.ops.protocol import array, refuse, rule
 from probdiff.ops.spectrum import EIGH, EXPM, PINV, QR, SVD, matrix_shape, svd_parts
 from probdiff.tree import Array
 

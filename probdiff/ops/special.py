@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special as sp
 
 from probdiff.ops.dispatch import apply
-from probdiff.ops.elementwise import TIMES, row
+from probdiff.ops.elementwise import row
 from probdiff.tree import Array
 
 TWO_OVER_SQRT_PI = 2.0 / np.sqrt(np.pi)
@@ -31,7 +31,12 @@ row("gammaln", sp.gammaln, dx=lambda x, z: sp.psi(x))
 row("gamma", sp.gamma, dx=lambda x, z: z * sp.psi(x))
 row("rgamma", sp.rgamma, dx=lambda x, z: -z * sp.psi(x))
 row("psi", sp.psi, dx=lambda x, z: polygamma(1, x))
-row("beta", sp.beta, dx=lambda a, b, z: z * (sp.psi(a) - sp.psi(a + b)), dy=lambda a, b, z: z * (sp.psi(b) - sp.psi(a + b)))
+row(
+    "beta",
+    sp.beta,
+    dx=lambda a, b, z: z * (sp.psi(a) - sp.psi(a + b)),
+    dy=lambda a, b, z: z * (sp.psi(b) - sp.psi(a + b)),
+)
 row("betaln", sp.betaln, dx=lambda a, b, z: sp.psi(a) - sp.psi(a + b), dy=lambda a, b, z: sp.psi(b) - sp.psi(a + b))
 row("gammainc", sp.gammainc, dy=lambda a, x, z: np.exp((a - 1.0) * np.log(x) - x - sp.gammaln(a)))
 row("gammaincc", sp.gammaincc, dy=lambda a, x, z: -np.exp((a - 1.0) * np.log(x) - x - sp.gammaln(a)))
@@ -102,6 +107,3 @@ def polygamma(n: Any, x: Array) -> Array:
     from probdiff.ops.elementwise import rows
 
     return apply(rows["polygamma"], n, x)
-
-
-__all__ = ["TIMES", "polygamma"]

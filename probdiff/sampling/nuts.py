@@ -18,7 +18,6 @@ from probdiff.sampling.adaptation import EPS_MAX, EPS_MIN, MASS_MAX, MASS_MIN, f
 from probdiff.sampling.hmc import HMC
 from probdiff.sampling.kernel import LogDensity, Settings, State, Vector
 from probdiff.sampling.target import Model
-from probdiff.sampling.trajectory import transition
 from probdiff.tree import Array
 
 PIECE = 25  # transitions of one native call; the windows of warm-up are multiples of it
@@ -54,6 +53,7 @@ class Averaging(NamedTuple):
 def piece(length: int, levels: int) -> Any:
     """The program of `length` transitions of a chain."""
     from probdiff.ad.control import scan
+    from probdiff.sampling.trajectory import transition  # loads SciPy's special functions
 
     def run(
         address: Array, q: Array, logp: Array, grad: Array, averaging: Averaging, inv_mass: Array, key: Array,
@@ -173,8 +173,8 @@ class NutsChain:
         self.stats: list[NDArray[np.float64]] = []
         self.warmup_draws: list[NDArray[np.float64]] = []
         self.warmup_stats: list[NDArray[np.float64]] = []
-        self.address, self.keep = density_address(model)
-        self.native = self.keep is model  # no Python in the loop: chains may run in threads
+        self.density = Density(model)
+        self.native = self.density.native  # no Python in the loop: chains may run in threads
         self.state = state
         dim = len(state.q)
         self.inv_mass = np.ones(dim)
@@ -230,10 +230,11 @@ class NutsChain:
             stop = self.ends[self.window] if self.window < len(self.ends) else self.tune
         length = PIECE if stop - i >= PIECE else 1
         (q, logp, grad, averaging, counter), (qs, grads, stats) = _program(length, self.kernel.max_depth)(
-            self.address, self.state.q, np.float64(self.state.logp), self.state.grad, self.averaging, self.inv_mass,
-            self.key, self.counter, np.int64(self.kernel.max_depth), np.float64(self.kernel.target_accept),
+            self.density.address, self.state.q, np.float64(self.state.logp), self.state.grad, self.averaging,
+            self.inv_mass, self.key, self.counter, np.int64(self.kernel.max_depth), np.float64(self.kernel.target_accept),
             np.bool_(tuning),
         )  # fmt: skip
+        self.density.check()
         self.state, self.averaging, self.counter = State(q, float(logp), grad), averaging, counter
         self.done_iterations = i + length
         if not tuning:
@@ -279,21 +280,43 @@ def _joined(pieces: list[NDArray[np.float64]], width: int) -> NDArray[np.float64
     return np.concatenate(pieces) if pieces else np.zeros((0, width))
 
 
-def density_address(model: Model) -> tuple[np.int64, Any]:
-    """The address of a C function for the model's log-density, and what keeps it alive."""
-    try:
-        return np.int64(model.address), model  # type: ignore[attr-defined]
-    except (AttributeError, UnsupportedError):
-        pass
-    dim = model.dim
+class Density:
+    """The C function of a model's log-density: its address, and the exception that a Python one has raised.
 
-    def call(n: int, x: int, grad: int, logp: int, data: int) -> int:
-        q = np.frombuffer((ctypes.c_double * dim).from_address(x)).copy()
-        value, slope = model.value_and_grad(q)
-        ctypes.c_double.from_address(logp).value = float(value)
-        np.frombuffer((ctypes.c_double * dim).from_address(grad))[:] = slope
-        return 0
+    Machine code cannot pass an exception on. A model that raises makes the density NaN from then on, so that the call
+    ends soon, and `check` raises.
+    """
 
-    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * 4)
-    function = kind(call)
-    return np.int64(ctypes.cast(function, ctypes.c_void_p).value or 0), function
+    def __init__(self, model: Model) -> None:
+        self.raised: BaseException | None = None
+        self.native = True
+        optional: Any = model  # not every model has an address
+        try:
+            self.address = np.int64(optional.address)
+            return
+        except (AttributeError, UnsupportedError):
+            self.native = False
+        dim = model.dim
+        vector: Any = ctypes.c_double * dim
+
+        def call(n: int, x: int, grad: int, logp: int, data: int) -> int:
+            if self.raised is not None:
+                return 1
+            try:
+                value, slope = model.value_and_grad(np.frombuffer(vector.from_address(x)).copy())
+                ctypes.c_double.from_address(logp).value = float(value)
+                np.frombuffer(vector.from_address(grad))[:] = slope
+            except BaseException as error:  # an interrupt too
+                self.raised = error
+                return 1
+            return 0
+
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *[ctypes.c_void_p] * 4)
+        self.function = kind(call)
+        self.address = np.int64(ctypes.cast(self.function, ctypes.c_void_p).value or 0)
+
+    def check(self) -> None:
+        """Raise what the model has raised."""
+        if self.raised is not None:
+            error, self.raised = self.raised, None
+            raise error

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from probdiff.errors import ParameterError, UnsupportedError
 from probdiff.sampling.chain import Chain, generator, starting_state
 from probdiff.sampling.draws import Draws, check_names
-from probdiff.sampling.nuts import NUTS
 from probdiff.sampling.kernel import Info, Kernel, State, Vector
+from probdiff.sampling.nuts import NUTS
 from probdiff.sampling.progress import progress_display
 from probdiff.sampling.target import Model
 
@@ -225,8 +225,8 @@ def _gradient_seconds(model: Model, state: State) -> float:
     return perf_counter() - began
 
 
-def _check_count(name: str, value: object, least: int, rule: str) -> None:
-    if not _is_integer(value) or value < least:  # type: ignore[operator]
+def _check_count(name: str, value: Any, least: int, rule: str) -> None:
+    if not _is_integer(value) or value < least:
         raise ParameterError(f"sample.{name} must be {rule}, got {value!r}")
 
 

@@ -1,8 +1,8 @@
 """One transition of the no-U-turn sampler, in traced operations: no recursion, no stored trajectory.
 
-A trajectory doubles, forwards or backwards in time, until it turns: until the momentum at one of its ends points against
-the sum of all its momenta. The next draw is one of its points, chosen by weight (Hoffman & Gelman 2014; Betancourt 2017).
-A subtree of 2^k leaves is walked leaf by leaf; for the turning checks of its own subtrees it is enough to remember the
+A trajectory doubles, forwards or backwards in time, until it turns: until the momentum at one of its ends points
+against the sum of all its momenta. The next draw is one of its points, chosen by weight (Hoffman & Gelman 2014;
+Betancourt 2017). A subtree of 2^k leaves is walked leaf by leaf; for the turning checks of its own subtrees it is enough to remember the
 first leaf of each unfinished one, of which there are at most k (as in Lao & Dillon 2019 and Phan et al. 2019).
 
 The density is called by the address of a C function, so that one recording serves every model of a dimension.
@@ -16,8 +16,8 @@ import numpy as np
 
 from probdiff.ad.control import while_loop
 from probdiff.ops.control import CALL_DENSITY
+from probdiff.ops.functions.selection import take
 from probdiff.ops.index import set_at
-from probdiff.ops.protocol import take
 from probdiff.sampling.random import normal, uniform
 from probdiff.tree import Array
 
@@ -176,7 +176,8 @@ def grow(
             s.accepted + np.minimum(1.0, np.exp(-error)), np.maximum(s.worst, np.abs(error)),
         )  # fmt: skip
 
-    return while_loop(going, leaf, first)
+    last: Subtree = while_loop(going, leaf, first)
+    return last
 
 
 class Tree(NamedTuple):

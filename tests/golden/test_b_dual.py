@@ -246,7 +246,9 @@ def test_case_39_hypot_hessian() -> None:
     np.testing.assert_allclose(got, np.array([[y * y, -x * y], [-x * y, x * x]]) / 5.0**3, rtol=1e-13)
 
 
-@pytest.mark.parametrize("f", [np.floor, np.ceil, np.rint, np.trunc, lambda x: x // 1.0], ids=["floor", "ceil", "rint", "trunc", "//"])
+@pytest.mark.parametrize(
+    "f", [np.floor, np.ceil, np.rint, np.trunc, lambda x: x // 1.0], ids=["floor", "ceil", "rint", "trunc", "//"]
+)
 def test_case_40_rounding_is_flat(f: Any) -> None:
     assert_gradient(lambda x: f(x) + 0.0 * x, 2.3, expected=(0.0,))
 

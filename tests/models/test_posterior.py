@@ -199,6 +199,38 @@ def test_predictive_draws():
     assert np.all(abs(y.mean(axis=(0, 1)) - POINT["theta"]) < 5 * SIGMA / np.sqrt(2000))
 
 
+@pytest.mark.parametrize("model", [schools, lambda: schools(lambda d: d), bounded])
+def test_far_out_the_density_is_zero_rather_than_an_error(model):
+    """Scales overflow and vanish there: invalid parameters, which are nobody's mistake."""
+    posterior = model()
+    for far in (800.0, -800.0):
+        q = np.full(posterior.dim, far)
+        value = posterior.logdensity(q)
+        assert not np.isnan(value)
+        compiled = posterior.value_and_grad(q)[0]
+        # Infinite terms of both signs meet in compiled code, which samplers refuse like a density of zero.
+        assert compiled == pytest.approx(value, rel=1e-12) if np.isfinite(value) else not np.isfinite(compiled)
+        assert set(posterior.constrain(q)) == set(posterior.layout.slots)
+    assert schools(lambda d: d).logdensity(np.full(5, -800.0)) == -np.inf
+    assert schools(lambda d: d).logdensity(np.full(5, 800.0)) == -np.inf
+
+
+def test_a_bound_that_moves_refuses_no_data():
+    """Whether an observation is inside is for the sampler to find out, even if no draw of the prior contains it."""
+    posterior = Posterior(Joint(top=Exponential(1.0)), lambda top: Uniform(0.0, top).iid(2), [50.0, 60.0])
+    assert posterior.log_likelihood({"top": 40.0}) == -np.inf
+    assert posterior.log_likelihood({"top": 80.0}) == pytest.approx(-2 * np.log(80.0), rel=1e-14)
+
+
+def test_derivatives_by_name():
+    posterior = schools()
+    q, v = np.array([0.3, -0.2, 0.5, 0.1, 1.0]), np.array([1.0, 0.5, 0.0, -1.0, 2.0])
+    assert posterior.gradient(q).tolist() == posterior.value_and_grad(q)[1].tolist()
+    h = 1e-6
+    slope = (posterior.gradient(q + h * v) - posterior.gradient(q - h * v)) / (2 * h)
+    assert posterior.hvp(q, v) == pytest.approx(slope, rel=1e-7, abs=1e-7)
+
+
 def test_repr_and_table():
     assert repr(schools()) == (
         "Posterior(Joint(mu=Normal(loc=0.0, scale=5.0), tau=HalfCauchy(scale=5.0), theta=(mu, tau) -> …), "

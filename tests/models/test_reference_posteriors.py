@@ -9,6 +9,7 @@ from pathlib import Path
 import arviz as az
 import numpy as np
 import pytest
+
 from probdiff import sample
 from probdiff.models import Posterior
 from probdiff.models.zoo import eight_schools, kidscore_momhsiq
@@ -55,6 +56,8 @@ def test_moments(model: Callable[[], Posterior], folder: str, seed: int) -> None
                 ("sd", x.std(), error_of_mean((x - x.mean()) ** 2) / (2 * x.std())),  # delta method
             ):
                 z = (value - expected[what]) / np.hypot(ours, expected[f"mcse_{what}"])
-                assert abs(z) < LIMIT, f"{what} of {name}{suffix}: {value:.4g}, reference {expected[what]:.4g}, z = {z:.2f}"
+                assert abs(z) < LIMIT, (
+                    f"{what} of {name}{suffix}: {value:.4g}, reference {expected[what]:.4g}, z = {z:.2f}"
+                )
                 compared += 1
     assert compared == 2 * len(reference)

@@ -119,6 +119,3 @@ call:
   ret i32 %result
 }}
 """
-
-
-__all__ = ["density"]

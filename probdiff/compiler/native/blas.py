@@ -6,13 +6,16 @@ matrix without a Cholesky factor gives NaN.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import llvmlite.ir as ir
 import numpy as np
+import scipy
 
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.kernel import for_range
@@ -27,7 +30,7 @@ NAMES = ("matmul", "cholesky", "solve_triangular")
 
 def fits(node: Node, view: Callable[[Any], Any]) -> bool:
     """Whether a routine can take the operands of `node` where they lie."""
-    if node.op.name not in NAMES or node.dtype != np.float64 or len(node.shape) != 2 or 0 in node.shape:  # type: ignore[union-attr]
+    if node.op.name not in NAMES or node.dtype != np.float64 or len(node.shape) != 2 or 0 in node.shape:
         return False
     if any(getattr(a, "dtype", None) != np.float64 or getattr(a, "ndim", 2) != 2 for a in node.args):
         return False
@@ -60,6 +63,56 @@ def _routine(name: str) -> str:
     label = f"scipy.{name}"
     jit.symbol(label, get(capsule, get_name(capsule)))
     return label
+
+
+ONE_THREAD, ALL_THREADS = "probdiff.blas_one_thread", "probdiff.blas_all_threads"
+SMALL = 1e7  # multiplications of a routine up to which more threads cost more than they bring
+
+
+@functools.cache
+def thread_symbols() -> None:
+    """Make known the functions that set the threads of SciPy's OpenBLAS to one and back; they do nothing elsewhere.
+
+    Its threads spin while they wait for each other, which on a busy machine turns microseconds into milliseconds.
+    """
+    text = "define void @one() {\n ret void\n}\ndefine void @all() {\n ret void\n}"
+    folder = Path(scipy.__file__).parent.parent / "scipy.libs"
+    for path in folder.glob("libscipy_openblas*") if folder.is_dir() else ():
+        library = ctypes.CDLL(str(path))
+        with contextlib.suppress(AttributeError):
+            setter, count = library.scipy_openblas_set_num_threads, library.scipy_openblas_get_num_threads()
+            address = ctypes.cast(setter, ctypes.c_void_p).value
+            text = "\n".join(
+                f"define void @{name}() {{\n call void inttoptr (i64 {address} to ptr)(i32 {n})\n ret void\n}}"
+                for name, n in (("one", 1), ("all", count))
+            )
+    one, every = jit.load(text, ["one", "all"], speed=1, cached=False)
+    jit.symbol(ONE_THREAD, one)
+    jit.symbol(ALL_THREADS, every)
+
+
+def serial(steps: list[Any]) -> bool:
+    """Whether there are BLAS routines among the steps, and all are small."""
+    work = [w for step in steps for w in _work(step)]
+    return bool(work) and max(work) <= SMALL
+
+
+def _work(step: Any) -> list[float]:
+    """Multiplications of the routines in a step, bodies included."""
+    from probdiff.compiler.fuse import Nested, Routine
+
+    if isinstance(step, Nested):
+        return [w for plan in step.plans.values() for inner in plan.steps for w in _work(inner)]
+    if isinstance(step, Routine) and step.node.op.name in NAMES:
+        inner = shape_of(step.node.args[0])[-1]
+        return [float(step.node.size) * inner]
+    return []
+
+
+def set_threads(segment: Any, name: str) -> None:
+    """Call one of the two functions."""
+    thread_symbols()
+    segment.b.call(segment.scope.declare(name, ir.VoidType(), []), [])
 
 
 class Caller:
@@ -104,7 +157,7 @@ def emit_routine(segment: Any, node: Node) -> None:
         return emit_density(segment, node)
     if node.op is SET_AT:
         return emit_set_at(segment, node)
-    {"matmul": _matmul, "cholesky": _cholesky, "solve_triangular": _solve}[node.op.name](Caller(segment), node)  # type: ignore[union-attr]
+    {"matmul": _matmul, "cholesky": _cholesky, "solve_triangular": _solve}[node.op.name](Caller(segment), node)
 
 
 def emit_density(segment: Any, node: Node) -> None:

@@ -1,11 +1,13 @@
 """Calls from Python into machine code, at the price of a builtin function.
 
 `caller(address, arguments)` makes a builtin that takes as many arrays or floats as the program has buffers, checks each
-against its description (dtype, shape, C order, writable where it is a result), and calls the code with the addresses of their elements, without the
-interpreter lock. It returns 0, the code's error number, or -1 - k if argument k does not fit its description.
+against its description (dtype, shape, C order, writable where it is a result), and calls the code with the addresses of
+their elements, without the interpreter lock. It returns 0, the code's error number, or -1 - k if argument k does not
+fit its description.
 
 The builtin is itself machine code; it reads objects by the layout of CPython 3.11 and later and of NumPy 2 (the public
-PyArrayObject_fields). Where that layout does not hold (a debug or free-threaded interpreter), ctypes does the same, slower.
+PyArrayObject_fields). Where that layout does not hold (a debug or free-threaded interpreter), ctypes does the same,
+slower.
 """
 
 from __future__ import annotations
@@ -217,7 +219,8 @@ def caller(address: int, arguments: Sequence[Description]) -> Callable[..., int]
     _alive.append(table)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(_method()), ctypes.addressof(table), None)
+    builtin: Callable[..., int] = make(ctypes.addressof(_method()), ctypes.addressof(table), None)
+    return builtin
 
 
 def _by_ctypes(code: Any, arguments: Sequence[Description], *args: Any) -> int:

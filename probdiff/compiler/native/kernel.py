@@ -8,8 +8,9 @@ copied into a block first.
 from __future__ import annotations
 
 import ctypes
-import re
 import functools
+import importlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.native import jit
-from probdiff.compiler.native.scalar import I1, I8, I64, PTR, Scope, constant, emit, load, memory_type, store
+from probdiff.compiler.native.scalar import I1, I8, I64, PTR, Scope, emit, load, memory_type, store
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 
@@ -198,11 +199,10 @@ def marked(text: str) -> str:
 
 
 def _ufunc_api() -> Any:
-    from numpy._core import _multiarray_umath
-
+    umath: Any = importlib.import_module("numpy._core._multiarray_umath")
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.cast(get(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
 
 
 def _ufunc(address: int, inputs: list[np.dtype], outputs: list[np.dtype]) -> Any:
@@ -222,12 +222,9 @@ def _ufunc(address: int, inputs: list[np.dtype], outputs: list[np.dtype]) -> Any
     )(_ufunc_api()[1])
     functions = (ctypes.c_void_p * 1)(address)
     data = (ctypes.c_void_p * 1)(None)
-    types = (ctypes.c_char * (len(inputs) + len(outputs)))(*[d.num for d in inputs + outputs])
+    types = ctypes.create_string_buffer(bytes(d.num for d in inputs + outputs))
     _alive.append((functions, data, types))
     return make(
         ctypes.addressof(functions), ctypes.addressof(data), ctypes.addressof(types), 1, len(inputs), len(outputs), -1,
         b"kernel", b"", 0,
     )  # fmt: skip
-
-
-__all__ = ["constant", "elementwise_kernel", "for_range"]

@@ -30,7 +30,7 @@ from probdiff.compiler.native.scalar import (
     memory_type,
     store,
 )
-from probdiff.compiler.region import FULL, UNROLL, Access, Region, Walk, _id
+from probdiff.compiler.region import FULL, Access, Region, Walk, _id
 from probdiff.graph.program import Node
 from probdiff.ops.dispatch import shape_of
 from probdiff.ops.index import Slot
@@ -93,7 +93,7 @@ class Emitter:
         for walk in self.region.walks:
             for node in walk.nest.ends:
                 indexed = [a for a in node.args[1:] if isinstance(a, Node) and (a in walk.members or a.shape == ())]
-                if node.op.name == "index_add" and walk.sizes == [self.region.rows] and not indexed:  # type: ignore[union-attr]
+                if node.op.name == "index_add" and walk.sizes == [self.region.rows] and not indexed:
                     if self.region.rows >= 2 * VECTOR_ROWS:
                         scatters.append(Phase(False, [walk], [node]))
         return out + scatters
@@ -269,7 +269,7 @@ class Emitter:
         slots = 0
         for walk in region.walks:
             for node in walk.nest.ends:
-                name = node.op.name  # type: ignore[union-attr]
+                name = node.op.name
                 if name == "index_add" or (self._over_rows(walk, node) and not self._in_cells(walk, node)):
                     out.append((node, None, node.dtype))
                     slots += node.size
@@ -296,7 +296,7 @@ class Emitter:
         for node, index, dtype, at in self._slots():
             if index is None:
                 base = b.gep(sums, [I64(at)], source_etype=I64)
-                name = "sum" if node.op.name == "index_add" else node.op.name  # type: ignore[union-attr]
+                name = "sum" if node.op.name == "index_add" else node.op.name
                 with for_range(b, I64(0), I64(node.size)) as j:
                     place = b.gep(base, [j], source_etype=memory_type(dtype))
                     store(b, constant(identity(name, dtype), dtype), place, dtype)
@@ -316,7 +316,7 @@ class Emitter:
         run = segment.scope.declare(parallel.symbol(), ir.VoidType(), [PTR, PTR, I64])
         b.call(run, [_untyped(b, share), context, I64(BLOCKS)])
         for node, index, dtype, at in self._slots():
-            name = "sum" if node.op.name == "index_add" else node.op.name  # type: ignore[union-attr]
+            name = "sum" if node.op.name == "index_add" else node.op.name
             self._add_up(sums, frame, node, index, dtype, at, name)
 
     def _add_up(self, sums: Any, frame: Any, node: Node, index: Any, dtype: np.dtype, at: int, name: str) -> None:
@@ -387,10 +387,10 @@ class Emitter:
 
     def _prepare(self, walk: Walk, node: Node) -> None:
         """Start values of what is added up in memory."""
-        if node.op.name == "index_add":  # type: ignore[union-attr]
+        if node.op.name == "index_add":
             self.segment.clear(node)
         elif node not in self.region.local and self._adds_in_memory(walk, node):
-            fill(self.segment, node, identity(node.op.name, node.dtype))  # type: ignore[union-attr]
+            fill(self.segment, node, identity(node.op.name, node.dtype))
 
     def _adds_in_memory(self, walk: Walk, node: Node) -> bool:
         if not walk.sizes or self._unrolled(walk):
@@ -406,7 +406,7 @@ class Emitter:
                     wide = _accumulator(node)
                     for index in itertools.product(*(range(walk.sizes[k]) for k in self._kept(walk, node))):
                         cell = self._room(ir_type(wide))
-                        self.b.store(constant(identity(node.op.name, wide), wide), cell)  # type: ignore[union-attr]
+                        self.b.store(constant(identity(node.op.name, wide), wide), cell)
                         self.cells[node, index] = cell
 
     def _close_sums(self) -> None:
@@ -449,7 +449,7 @@ class Emitter:
                 for kept in itertools.product(*(range(walk.sizes[k]) for k in self._kept(walk, node))):
                     value = self.partial.get((node, kept))
                     if value is None:  # of nothing
-                        value = constant(identity(node.op.name, node.dtype), node.dtype)  # type: ignore[union-attr]
+                        value = constant(identity(node.op.name, node.dtype), node.dtype)
                     self._write(walk.accesses["reduce", node], self._full_index(walk, node, kept), value, node)
         else:
             self._level([])
@@ -459,7 +459,7 @@ class Emitter:
         return [of.get(k, 0) for k in range(1, len(walk.sizes))]
 
     def _fill_row(self, node: Node) -> None:
-        b, value = self.b, constant(identity(node.op.name, node.dtype), node.dtype)  # type: ignore[union-attr]
+        b, value = self.b, constant(identity(node.op.name, node.dtype), node.dtype)
         row = self.region.local[node]
         with for_range(b, I64(0), I64(row)) as j:
             if node in self.buffers:
@@ -480,7 +480,7 @@ class Emitter:
         for node in here:
             wide = _accumulator(node)
             cell = self._room(ir_type(wide))
-            b.store(constant(identity(node.op.name, wide), wide), cell)  # type: ignore[union-attr]
+            b.store(constant(identity(node.op.name, wide), wide), cell)
             self.cells[node] = cell
         if depth == len(walk.sizes):
             self._body(index)
@@ -550,7 +550,7 @@ class Emitter:
         b, walk, nest = self.b, self.walk, self.walk.nest
         values: dict[Any, Any] = {}
         for node in nest.body:
-            if node.op.name == "getitem":  # type: ignore[union-attr]
+            if node.op.name == "getitem":
                 view = self.plan.view(node.args[0])
                 at = self._place(walk.accesses["gather", node], index, self._index(node, view, values, index))
                 values[node] = load(b, at, node.dtype)
@@ -559,7 +559,7 @@ class Emitter:
             if ("write", node) in walk.accesses:
                 self._write(walk.accesses["write", node], index, values[node], node)
         for node in nest.ends:
-            source, name = node.args[0], node.op.name  # type: ignore[union-attr]
+            source, name = node.args[0], node.op.name
             if node in self.deferred:
                 if isinstance(source, Node):
                     t = memory_type(source.dtype)
@@ -604,12 +604,12 @@ class Emitter:
             if isinstance(stand, Node) and stand not in known:
                 known[stand] = self._value(a, values, index)
             args.append(stand)
-        if node.op.name == "broadcast_to":  # type: ignore[union-attr]
+        if node.op.name == "broadcast_to":
             return known[args[0]] if isinstance(args[0], Node) else constant(args[0], node.dtype)
         return emit(self.scope, self.b, Node(node.op, tuple(args), node.params, node.shape, node.dtype), known)
 
     def _index(self, node: Node, view: View, values: dict[Any, Any], at: list[Any]) -> Any:
-        """Offset that the index arrays select, with negative ones counted from the end; out of bounds sets the error."""
+        """Offset that the index arrays select; negative ones count from the end, out of bounds sets the error."""
         b = self.b
         index = node.params["index"]
         lead = sum(p == slice(None) for p in index)
@@ -656,7 +656,7 @@ def _untyped(b: Any, pointer: Any) -> Any:
 
 def _accumulator(node: Node) -> np.dtype:
     """Sums of float32 are kept in double."""
-    return F64 if node.dtype == np.float32 and node.op.name in ("sum", "prod") else node.dtype  # type: ignore[union-attr]
+    return F64 if node.dtype == np.float32 and node.op.name in ("sum", "prod") else node.dtype
 
 
 def identity(name: str, dtype: np.dtype) -> Any:
@@ -692,6 +692,3 @@ def fill(segment: Any, node: Node, value: Any) -> None:
     b, base = segment.b, segment.address(node)
     with for_range(b, I64(0), I64(node.size)) as i:
         store(b, constant(value, node.dtype), b.gep(base, [i], source_etype=memory_type(node.dtype)), node.dtype)
-
-
-__all__ = ["UNROLL", "emit_nest", "emit_region", "math"]

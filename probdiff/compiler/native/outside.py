@@ -24,6 +24,8 @@ def available(name: str) -> bool:
         return True
     if name == parallel.SYMBOL:
         parallel.symbol()
+    elif name in (blas.ONE_THREAD, blas.ALL_THREADS):
+        blas.thread_symbols()
     elif name.startswith("scipy."):
         _of_scipy(name.removeprefix("scipy."))
     return jit.has_symbol(name)

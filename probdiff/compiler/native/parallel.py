@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+from collections.abc import Callable
 
 from probdiff.compiler.native import jit
 from probdiff.errors import ParameterError
@@ -132,12 +133,12 @@ define void @parallel(ptr %code, ptr %context, i64 %blocks) {
 
 
 @functools.cache
-def _runtime() -> ctypes._CFuncPtr:
+def _runtime() -> Callable[[int], None]:
     """The function that sets the number of threads, after `parallel` has been made known to compiled modules."""
     threads = jit.has_symbol("pthread_create") and jit.has_symbol("pthread_join")
     parallel, set_limit = jit.load(_text if threads else _serial, ["parallel", "set_limit"], speed=1)
     jit.symbol(SYMBOL, parallel)
-    setter = ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_limit)
+    setter: Callable[[int], None] = ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_limit)
     setter(default_threads())
     return setter
 

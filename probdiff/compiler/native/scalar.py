@@ -257,7 +257,7 @@ def _as_carry(b: Any, body: Program, out: list[Any], kinds: list[np.dtype]) -> l
 
 
 class Loop:
-    """`with Loop(b, start, n) as (i, carry)`: a counted loop with values carried round; call `next` with the new ones."""
+    """`with Loop(b, start, n) as (i, carry)`: a counted loop that carries values; call `next` with the new ones."""
 
     def __init__(self, b: Any, start: list[Any], length: int) -> None:
         self.b, self.start, self.length = b, start, length
@@ -293,10 +293,10 @@ class Loop:
 def compute_dtypes(node: Node) -> tuple[np.dtype, ...]:
     """Dtypes in which arguments enter the operation, and the one in which its result leaves it."""
     op = node.op
-    if op.name == "astype":  # type: ignore[union-attr]
+    if op.name == "astype":
         return (node.dtype, node.dtype)
     kinds = tuple(a.dtype if isinstance(a, Node | np.generic | np.ndarray) else type(a) for a in node.args)
-    return _compute_dtypes(op, kinds, node.dtype)  # type: ignore[arg-type]
+    return _compute_dtypes(op, kinds, node.dtype)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -438,7 +438,7 @@ def _emit(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, nod
 
 
 def _function(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype) -> Any:
-    """A function of floats: by decomposition, else by the C library's or SciPy's scalar routine. float32 goes through double."""
+    """A function of floats: by decomposition, else by a routine of C or SciPy, float32 through double."""
     wide = [cast(b, a, dtype, F64) for a in args]
     if name in decompositions or name in _more:
         f = scope.decomposition(name, len(args))

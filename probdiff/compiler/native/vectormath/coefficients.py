@@ -1,4 +1,4 @@
-"""Coefficients, lowest power first. Written by benchmarks/fit_polynomials.py; do not edit."""
+"""Coefficients, lowest power first. Written by tools/fit_polynomials.py; do not edit."""
 
 EXP = (  # error 1.92e-17
     0.5000000000000006,

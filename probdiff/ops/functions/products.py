@@ -1,0 +1,136 @@
+"""NumPy's products and norms in terms of matmul and einsum."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+
+from probdiff.errors import ShapeError, UnsupportedError
+from probdiff.ops.dispatch import apply, composed, functions, shape_of, user_line
+from probdiff.ops.linalg import EINSUM, matmul
+from probdiff.ops.protocol import astype, refuse, rule
+from probdiff.tree import Array
+
+composed[np.matmul] = matmul
+functions[np.matmul] = matmul
+
+
+@rule(np.dot)
+def dot(a: Any, b: Any, out: Any = None) -> Array:
+    refuse("dot", out=out)
+    x, y = len(shape_of(a)), len(shape_of(b))
+    if x == 0 or y == 0:
+        return a * b
+    if y <= 2:
+        return matmul(a, b)
+    return np.tensordot(a, b, axes=([-1], [-2]))
+
+
+@rule(np.vdot)
+def vdot(a: Any, b: Any, /) -> Array:
+    return np.sum(np.ravel(a) * np.ravel(b))
+
+
+@rule(np.inner)
+def inner(a: Any, b: Any, /) -> Array:
+    return np.tensordot(a, b, axes=([-1], [-1])) if len(shape_of(a)) and len(shape_of(b)) else a * b
+
+
+@rule(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> Array:
+    return np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1))
+
+
+@rule(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+    m, n = len(shape_of(a)), len(shape_of(b))
+    if isinstance(axes, int | np.integer):
+        left, right = list(range(m - axes, m)), list(range(axes))
+    else:
+        left, right = ([k] if isinstance(k, int) else list(k) for k in axes)
+    left, right = [k % m for k in left], [k % n for k in right]
+    letters = iter(string.ascii_letters)
+    x = [next(letters) for _ in range(m)]
+    y = [x[left[right.index(k)]] if k in right else next(letters) for k in range(n)]
+    out = [c for k, c in enumerate(x) if k not in left] + [c for k, c in enumerate(y) if k not in right]
+    return apply(EINSUM, a, b, subscripts=f"{''.join(x)},{''.join(y)}->{''.join(out)}")
+
+
+@rule(np.einsum)
+def einsum(subscripts: Any, *operands: Any, optimize: Any = None, **kwargs: Any) -> Array:
+    refuse("einsum", **kwargs)
+    if not isinstance(subscripts, str):
+        raise UnsupportedError(f"{user_line()}: np.einsum takes its subscripts as a string here.")
+    text = subscripts.replace(" ", "")
+    terms = text.split("->")[0].split(",")
+    if len(terms) != len(operands):
+        raise ShapeError(f"{user_line()}: einsum {subscripts!r} names {len(terms)} operands, got {len(operands)}.")
+    if "..." in text:
+        spare = [c for c in string.ascii_letters if c not in text]
+        counts = [
+            len(shape_of(o)) - len(t.replace("...", "")) for o, t in zip(operands, terms, strict=True) if "..." in t
+        ]
+        fill_in = "".join(spare[: max(counts, default=0)])
+        terms = [
+            t.replace("...", fill_in[len(fill_in) - (len(shape_of(o)) - len(t.replace("...", ""))) :])
+            if len(shape_of(o)) > len(t.replace("...", ""))
+            else t.replace("...", "")
+            for o, t in zip(operands, terms, strict=True)
+        ]
+        out = text.split("->")[1].replace("...", fill_in) if "->" in text else None
+        if out is None:
+            joined = "".join(terms)
+            out = fill_in + "".join(sorted(c for c in set(joined) - set(fill_in) if joined.count(c) == 1))
+    elif "->" in text:
+        out = text.split("->")[1]
+    else:
+        joined = "".join(terms)
+        out = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    plain = []
+    for k, (o, t) in enumerate(zip(operands, terms, strict=True)):
+        if len(shape_of(o)) != len(t):
+            raise ShapeError(f"{user_line()}: einsum {subscripts!r} got an operand of shape {shape_of(o)} for {t!r}.")
+        while len(set(t)) < len(t):  # a repeated index is a diagonal
+            c = next(c for c in t if t.count(c) > 1)
+            i = t.index(c)
+            j = t.index(c, i + 1)
+            o = np.diagonal(o, 0, i, j)
+            t = t.replace(c, "") + c if t.count(c) == 2 else t[:i] + t[i + 1 : j] + t[j + 1 :] + c
+        plain.append(o)
+        terms[k] = t
+    sizes = {c: n for o, t in zip(plain, terms, strict=True) for c, n in zip(t, shape_of(o), strict=True) if n != 1}
+    for k, (o, t) in enumerate(zip(plain, terms, strict=True)):  # an axis of one element broadcasts: leave it out
+        single = [c for c, n in zip(t, shape_of(o), strict=True) if n == 1 and c in sizes]
+        if single:
+            plain[k] = np.squeeze(o, tuple(t.index(c) for c in single))
+            terms[k] = "".join(c for c in t if c not in single)
+    return apply(EINSUM, *plain, subscripts=",".join(terms) + "->" + out)
+
+
+@rule(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    """Vector norms, and the matrix norms that need no singular values; at the origin the subgradient is zero."""
+    if ord is None or ord == 2 and (axis is not None and not isinstance(axis, tuple) or x.ndim == 1):
+        return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
+    if ord == "fro" and (axis is None or isinstance(axis, tuple)):
+        return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
+    if x.ndim == 1 or isinstance(axis, int):
+        if ord == 0:
+            return np.sum(astype(x != 0, x.dtype), axis=axis, keepdims=keepdims)
+        if ord == 1:
+            return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+        if ord == np.inf:
+            return np.max(np.abs(x), axis=axis, keepdims=keepdims)
+        if ord == -np.inf:
+            return np.min(np.abs(x), axis=axis, keepdims=keepdims)
+        if isinstance(ord, int | float) and ord > 0:
+            return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+    elif ord in (1, -1, np.inf, -np.inf) and (x.ndim == 2 or axis is not None):
+        rows_, cols = (0, 1) if axis is None else (k % x.ndim for k in axis)
+        inner, outer = (rows_, cols) if abs(ord) == 1 else (cols, rows_)
+        sums = np.sum(np.abs(x), axis=inner, keepdims=True)
+        z = np.max(sums, axis=outer, keepdims=True) if ord > 0 else np.min(sums, axis=outer, keepdims=True)
+        return z if keepdims else np.squeeze(z, (rows_, cols))
+    raise UnsupportedError(f"{user_line()}: np.linalg.norm(ord={ord!r}, axis={axis!r}) has no derivative rule.")
