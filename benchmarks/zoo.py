@@ -11,10 +11,12 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from probdiff.models import Posterior
+if TYPE_CHECKING:
+    from probdiff.models import Posterior
 
 SECONDS = 0.2  # spent on timing one model
 

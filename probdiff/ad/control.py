@@ -18,7 +18,7 @@ from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Tracer, capture, recording
 from probdiff.ops.control import COND, SCAN, WHILE
 from probdiff.ops.dispatch import dtype_of, is_lifted, shape_of, user_line
-from probdiff.tree import Array, Tree, flatten, unflatten
+from probdiff.tree import Array, Tree, flatten, map_leaves, unflatten
 
 
 def cond(pred: Array, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree], *operands: Tree) -> Tree:
@@ -99,11 +99,14 @@ def scan(
     xs: Tree = None,
     length: int | None = None,
     reverse: bool = False,
+    keep_every: int = 1,
 ) -> tuple[Any, Any]:
     """carry, ys with carry, ys[t] = f(carry, xs[t]) for t = 0, 1, …: a loop over the first axis of `xs`.
 
     The carry keeps its structure, shapes and dtypes; ys are stacked. Both modes differentiate it: forward mode stores
     nothing, reverse mode keeps the carries and runs f again on the way back. With `reverse`, t runs from the end.
+    With `keep_every=k`, reverse mode keeps one carry in k and recomputes the others: memory for length / k + k of them,
+    at the price of one more run of the loop.
     """
     x_leaves, x_spec = flatten(xs)
     x_leaves = [x if is_lifted(x) else np.asarray(x) for x in x_leaves]
@@ -117,8 +120,31 @@ def scan(
     if not lengths and length is None:
         raise ShapeError(f"{user_line()}: scan without xs needs length=")
     n = next(iter(lengths)) if lengths else length
+    if not isinstance(keep_every, int | np.integer) or keep_every < 1:
+        raise ParameterError(f"{user_line()}: scan.keep_every must be a positive integer, got {keep_every!r}")
+    if 1 < keep_every < n:  # type: ignore[operator]
+        return _in_pieces(f, init, (x_leaves, x_spec, int(n)), reverse, int(keep_every))  # type: ignore[arg-type]
     carry, ys, y_spec = _carried("scan", _scan, f, init, (x_leaves, x_spec, n, reverse))
     return carry, unflatten(y_spec, ys) if y_spec is not None else ys
+
+
+def _in_pieces(f: Callable[..., Any], init: Tree, rows: tuple[list[Any], Any, int], reverse: bool, k: int) -> Any:
+    """A scan over pieces of k rows, each a scan of its own; the rows that are left over run last."""
+    x_leaves, x_spec, n = rows
+    pieces, rest = divmod(n, k)
+    main, left = (slice(rest, None), slice(None, rest)) if reverse else (slice(None, n - rest), slice(n - rest, None))
+    blocks = [np.reshape(x[main], (pieces, k, *shape_of(x)[1:])) for x in x_leaves]
+
+    def piece(carry: Any, block: Any) -> Any:
+        return scan(f, carry, block, k, reverse)
+
+    carry, ys = scan(piece, init, unflatten(x_spec, blocks), pieces, reverse)
+    ys = map_leaves(lambda y: np.reshape(y, (pieces * k, *shape_of(y)[2:])), ys)
+    if not rest:
+        return carry, ys
+    carry, more = scan(f, carry, unflatten(x_spec, [x[left] for x in x_leaves]), rest, reverse)
+    both = (more, ys) if reverse else (ys, more)
+    return carry, map_leaves(lambda a, b: np.concatenate([a, b]), *both)
 
 
 def _scan(f: Callable[..., Any], leaves: list[Any], spec: Any, more: Any, name: str) -> Any:

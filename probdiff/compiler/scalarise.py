@@ -164,9 +164,7 @@ def _pick(args: list[np.ndarray], index: tuple[Any, ...]) -> np.ndarray:
     at = np.where(at < 0, at + x.shape[0], at)
     picked = x[0]
     for k in range(1, x.shape[0]):
-        picked = _each(
-            rows["where"], [_array([at == k], ()), x[k : k + 1].reshape(x.shape[1:]), _boxed(picked)], {}
-        )
+        picked = _each(rows["where"], [_array([at == k], ()), x[k : k + 1].reshape(x.shape[1:]), _boxed(picked)], {})
     return _boxed(picked)
 
 

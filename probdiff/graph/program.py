@@ -81,6 +81,8 @@ class Program:
         def ref(a: Any) -> Any:
             if isinstance(a, Node):
                 return number[id(a)]
+            if isinstance(a, np.ndarray) and not a.ndim:  # a number: part of the code
+                return ("number", a.dtype.str, repr(a[()]))
             if isinstance(a, np.ndarray):
                 return (
                     "array",

@@ -74,9 +74,7 @@ class Chain:
                     return
 
 
-def starting_state(
-    model: Model, kernel: Kernel, rng: np.random.Generator, chain: int, init: Vector | None
-) -> State:
+def starting_state(model: Model, kernel: Kernel, rng: np.random.Generator, chain: int, init: Vector | None) -> State:
     """A state with finite log-density and gradient: at `init`, or at the first of 100 candidates that has them."""
     with np.errstate(all="ignore"):
         if init is not None:

@@ -231,8 +231,8 @@ class NutsChain:
         length = PIECE if stop - i >= PIECE else 1
         (q, logp, grad, averaging, counter), (qs, grads, stats) = _program(length, self.kernel.max_depth)(
             self.density.address, self.state.q, np.float64(self.state.logp), self.state.grad, self.averaging,
-            self.inv_mass, self.key, self.counter, np.int64(self.kernel.max_depth), np.float64(self.kernel.target_accept),
-            np.bool_(tuning),
+            self.inv_mass, self.key, self.counter, np.int64(self.kernel.max_depth),
+            np.float64(self.kernel.target_accept), np.bool_(tuning),
         )  # fmt: skip
         self.density.check()
         self.state, self.averaging, self.counter = State(q, float(logp), grad), averaging, counter

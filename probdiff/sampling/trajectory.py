@@ -2,8 +2,9 @@
 
 A trajectory doubles, forwards or backwards in time, until it turns: until the momentum at one of its ends points
 against the sum of all its momenta. The next draw is one of its points, chosen by weight (Hoffman & Gelman 2014;
-Betancourt 2017). A subtree of 2^k leaves is walked leaf by leaf; for the turning checks of its own subtrees it is enough to remember the
-first leaf of each unfinished one, of which there are at most k (as in Lao & Dillon 2019 and Phan et al. 2019).
+Betancourt 2017). A subtree of 2^k leaves is walked leaf by leaf; for the turning checks of its own subtrees it is
+enough to remember the first leaf of each unfinished one, of which there are at most k (as in Lao & Dillon 2019 and Phan
+et al. 2019).
 
 The density is called by the address of a C function, so that one recording serves every model of a dimension.
 """
@@ -242,6 +243,4 @@ def transition(
         )  # fmt: skip
 
     t = while_loop(going, double, tree)
-    return Outcome(
-        t.proposal, t.accepted / t.leaves, t.leaves, t.depth, t.diverging, t.worst, start, t.turned
-    )
+    return Outcome(t.proposal, t.accepted / t.leaves, t.leaves, t.depth, t.diverging, t.worst, start, t.turned)

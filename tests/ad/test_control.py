@@ -57,8 +57,6 @@ class State:
     n: Any
 
 
-
-
 def python_scan(f: Loop, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
     leaves, spec = flatten(xs)
     order = range(len(leaves[0]) if leaves else length or 0)
@@ -657,3 +655,29 @@ def test_refused_word_for_word(name: str) -> None:
 
 def test_a_while_loop_of_plain_values_may_stand_beside_reverse_mode() -> None:
     assert gradient(lambda x: x * while_loop(lambda c: c < 10.0, lambda c: c * 2.0, 1.0), 2.0) == (16.0,)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("keep_every", [2, 5, 22, 23, 40])
+def test_scan_that_keeps_some_carries_equals_one_that_keeps_all(keep_every: int, reverse: bool) -> None:
+    def total(p: Any, y: Any, k: int) -> Any:
+        def step(s: Any, row: Any) -> Any:
+            s = p[0] + p[1] * row**2 + p[2] * s
+            return s, (s, row * s)
+
+        carry, (s, t) = scan(step, 1.0, y, reverse=reverse, keep_every=k)
+        return np.sum(np.log(s)) + np.sum(np.sin(t)) + carry
+
+    p, y = np.array([0.2, 0.3, 0.4]), np.random.default_rng(0).normal(size=23)
+    whole = gradient(lambda p, y: total(p, y, 1), p, y)
+    for pieces in (
+        gradient(lambda p, y: total(p, y, keep_every), p, y),
+        compile(lambda p, y: gradient(lambda p, y: total(p, y, keep_every), p, y))(p, y),
+    ):
+        for a, b in zip(whole, pieces, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-12)
+
+
+def test_keep_every_must_be_a_positive_integer() -> None:
+    with pytest.raises(ParameterError, match=r"scan\.keep_every must be a positive integer, got 0"):
+        scan(lambda c, x: (c + x, None), 0.0, np.ones(3), keep_every=0)

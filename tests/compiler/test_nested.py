@@ -259,3 +259,11 @@ def test_a_scalar_picked_by_a_traced_index() -> None:
     for f in (lambda x, i: np.sin(x[i]) * 2.0, lambda x, i: np.sin(np.sin(x)[i]) + np.sum(x)):
         for i in (3, -1):
             np.testing.assert_allclose(compile(f)(H, i), f(H, i), rtol=1e-15)
+
+
+def test_loops_that_return_different_constants_do_not_share_code() -> None:
+    def with_constant(c: float) -> np.ndarray:
+        return compile(lambda q: scan(lambda k, x: (k, (x, c)), 0.0, q)[1][1])(np.arange(3.0))
+
+    np.testing.assert_array_equal(with_constant(1.0), [1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(with_constant(2.5), [2.5, 2.5, 2.5])

@@ -260,14 +260,14 @@ ERRORS = [
     (
         lambda: with_observations(holes(17, 30, 999)),
         DataError,
-        "3 of 1000 observations are NaN (first at index 17). Drop them, or pass missing=\"skip\".",
+        '3 of 1000 observations are NaN (first at index 17). Drop them, or pass missing="skip".',
     ),
     (
         lambda: Posterior(
             Joint(mu=Normal(0, 1)), lambda mu: {"a": Normal(mu, 1).iid(2, 2)}, {"a": [[0.0, np.nan], [1.0, np.nan]]}
         ),
         DataError,
-        "a: 2 of 4 observations are NaN (first at index (0, 1)). Drop them, or pass missing=\"skip\".",
+        'a: 2 of 4 observations are NaN (first at index (0, 1)). Drop them, or pass missing="skip".',
     ),
     (
         lambda: Posterior(Joint(mu=Normal(0, 1).iid(3)), lambda mu: Normal(mu, 1), Y[:, None]),

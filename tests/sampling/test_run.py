@@ -140,9 +140,7 @@ def test_a_start_outside_is_tried_again_but_one_of_the_user_is_not_replaced():
     assert np.min(sample(Target(positive, 1), 50, 50, 4, seed=0)["x"]) > 0
     with pytest.raises(InitialPointError) as caught:
         sample(Target(positive, 1), init=np.array([-10.0]))
-    assert str(caught.value) == (
-        "init for chain 0 has log-density -inf at x[0]=-10. Give a point inside the support."
-    )
+    assert str(caught.value) == ("init for chain 0 has log-density -inf at x[0]=-10. Give a point inside the support.")
 
 
 def test_init_is_where_each_chain_starts():
@@ -176,9 +174,7 @@ def test_threads_give_the_same_draws():
     turns = Target(slow_gaussian, 3)
     threads = Target(slow_gaussian, 3)
     threads.releases_gil = True
-    np.testing.assert_array_equal(
-        sample(turns, 20, 20, 3, seed=1)["x"], sample(threads, 20, 20, 3, seed=1)["x"]
-    )
+    np.testing.assert_array_equal(sample(turns, 20, 20, 3, seed=1)["x"], sample(threads, 20, 20, 3, seed=1)["x"])
     assert threading.active_count() == 1
 
 
