@@ -36,6 +36,7 @@ class Term:
 
     @property
     def total(self) -> float:
+        """The sum of the parts."""
         return float(np.sum(self.parts))
 
     @property
@@ -112,6 +113,7 @@ class Walker:
         self.given = Given(posterior.of_prior(point) if self.q is None else {})
 
     def add(self, name: str, kind: str, parts: Any, values: Any = None) -> None:
+        """Note a term, with the values that its parts line up with."""
         parts = np.asarray(parts, dtype=float)
         array = np.asarray(values)
         # A vector has one part: its entries do not line up with anything.
@@ -119,6 +121,7 @@ class Walker:
         self.found.append(Term(name, kind, parts, array if fits else None))
 
     def choose(self, name: str, distribution: Distribution, dims: Dims) -> Array:
+        """The value of a variable at the point; notes its terms."""
         element = elements(distribution)
         if self.q is None:
             x = self.given.take(name, distribution)
@@ -135,6 +138,7 @@ class Walker:
         return x
 
     def weigh(self, name: str, terms: Array, why: str) -> None:
+        """Note the term of a factor."""
         self.add(name, "factor" if why == FACTOR else PRIOR, terms)
 
 

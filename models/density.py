@@ -44,6 +44,7 @@ class FlatDensity:
         raise NotImplementedError
 
     def check_vector(self, q: Array, owner: str) -> None:
+        """Refuse a vector of another length, in the name of `owner`."""
         if q.shape != (self.dim,):
             raise ShapeError(f"{owner} needs a vector of length {self.dim}, got shape {q.shape}.")
 

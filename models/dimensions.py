@@ -113,6 +113,7 @@ def over_rows(stacked: Distribution, one: Distribution, batch: int | None = None
 
 
 def insert_axes(value: Array, count: int, event_ndim: int) -> Array:
+    """`count` axes of length one between the batch axes of a value and those of its event; a scalar as it is."""
     shape: Shape = getattr(value, "shape", ())
     batch = len(shape) - event_ndim
     return value if batch <= 0 else np.reshape(value, shape[:batch] + (1,) * count + shape[batch:])

@@ -33,10 +33,12 @@ class Slot:
 
     @property
     def size(self) -> int:
+        """Number of coordinates in `q`."""
         return math.prod(self.unconstrained_shape)
 
     @property
     def stop(self) -> int:
+        """The coordinate after its last."""
         return self.start + self.size
 
     def read(self, q: Array) -> Array:

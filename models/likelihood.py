@@ -150,6 +150,7 @@ class ObservationModel:
         ])  # fmt: skip
 
     def pointwise(self, values: Mapping[str, Any]) -> Any:
+        """The log-density of each observation, by outcome unless there is one alone."""
         each = {name: self.terms(name, found, values, True) for name, found in self.outcomes(values).items()}
         return each[OUTCOME] if self.single else each
 
@@ -199,12 +200,15 @@ class LogLikelihood:
         """Nothing is missing."""
 
     def unpack(self, values: dict[str, Any], q: Array, layout: Layout) -> tuple[dict[str, Any], Array]:
+        """Nothing is missing, so nothing is read from `q`."""
         return values, 0.0
 
     def pack(self, values: Mapping[str, Any]) -> list[np.ndarray]:
+        """Nothing is missing, so nothing goes into `q`."""
         return []
 
     def terms(self, values: Mapping[str, Any]) -> Array:
+        """What the function returns at named values."""
         return self.function(**{name: values[name] for name in self.inputs})
 
     def by_outcome(self, values: Mapping[str, Any]) -> dict[str, Array]:
@@ -212,9 +216,11 @@ class LogLikelihood:
         return {"loglike": self.terms(values)}
 
     def log_likelihood(self, values: Mapping[str, Any]) -> Array:
+        """The sum of the terms."""
         return add_up(self.terms(values))
 
     def pointwise(self, values: Mapping[str, Any]) -> Any:
+        """The terms; refused where the function returns their sum."""
         terms = self.terms(values)
         if getattr(terms, "shape", ()) == ():
             raise UnsupportedError(
@@ -223,11 +229,13 @@ class LogLikelihood:
         return terms
 
     def outcomes(self, values: Mapping[str, Any]) -> dict[str, Distribution]:
+        """Refused: a function has no distribution to draw from."""
         raise UnsupportedError(
             "Posterior.loglike cannot draw data. Give observe, the distribution of the data, instead."
         )
 
     def rand(self, values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        """Refused: a function has no distribution to draw from."""
         return self.outcomes(values)
 
     def rows(self, values: Mapping[str, Any]) -> list[tuple[str, ...]]:

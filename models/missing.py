@@ -92,6 +92,7 @@ class Holes:
         return bijector_for(support)
 
     def pick(self, bound: Array) -> Array:
+        """The entries of a bound that belong to missing data; a scalar as it is."""
         return np.broadcast_to(bound, self.mask.shape)[self.index] if getattr(bound, "shape", ()) else bound
 
     def unpack(self, distribution: Distribution, u: Array) -> tuple[Array, Array]:

@@ -70,4 +70,5 @@ def refuse(bad: np.ndarray, who: str, what: str, way_out: str, value: str = "") 
 
 
 def lead(outcome: str) -> str:
+    """How a message names the outcome; nothing for the only one."""
     return f"{outcome}: " if outcome else ""

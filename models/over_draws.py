@@ -27,6 +27,7 @@ class OverDraws:
         self.compiled: dict[Any, Rows] = {}
 
     def rows(self, what: str, f: Any, size: int | None = None) -> Rows:
+        """`f` compiled for rows of points, made once for each name and block size."""
         if (what, size) not in self.compiled:
             # About how many numbers a draw and its data are.
             width = 2 * self.posterior.dim + sum(array.size for array in self.posterior.model.data.values())
@@ -38,6 +39,7 @@ class OverDraws:
         return self.rows("log-likelihood", self.posterior.pointwise_log_likelihood, chunk).blocks(rows)
 
     def log_prior(self, rows: Arrays) -> np.ndarray:
+        """The log-prior of each row."""
         found: np.ndarray = self.rows("log-prior", self.posterior.log_prior)(rows)
         return found
 

@@ -23,6 +23,7 @@ def joint_text(variables: Mapping[str, Any], needs: Needs, fixed: Mapping[str, A
 
 
 def variable_text(variable: Any, needs: tuple[str, ...]) -> str:
+    """A variable as `print` of a joint distribution shows it."""
     if isinstance(variable, Factor):
         return f"factor({', '.join(needs)})"
     if is_function(variable):
@@ -53,6 +54,7 @@ def variables_table(
 
 
 def slot_row(slot: Slot, needed: tuple[str, ...]) -> tuple[str, ...]:
+    """A line of the table of variables."""
     dims = ", ".join(dim or "·" for dim in slot.dims) if any(slot.dims) else ""
     return (slot.name, slot.family, ", ".join(needed), str(slot.shape), slot.support, dims)
 

@@ -50,6 +50,7 @@ class Given:
 
 
 def missing(name: str, given: Mapping[str, Any]) -> ParameterError:
+    """The error of a variable that has no value."""
     return ParameterError(f"There is no value for {name}; the values given are {', '.join(given) or 'none'}.")
 
 
@@ -59,6 +60,7 @@ def stack(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def merge(points: Sequence[Mapping[str, Any]], join: Callable[[list[Any]], Any]) -> dict[str, Any]:
+    """Nested dicts of equal structure as one, each column of values joined by `join`."""
     joined: dict[str, Any] = {}
     for name, first in points[0].items():
         column = [point[name] for point in points]

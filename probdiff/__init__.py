@@ -7,22 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from probdiff.ad.broadcast import Ref, broadcast
 from probdiff.ad.check import check_gradient
+from probdiff.ad.checkpoint import checkpoint
 from probdiff.ad.control import cond, fori_loop, scan, while_loop
 from probdiff.ad.fwddiff import fwddiff
+from probdiff.ad.jacobian import hessian, hvp, jacobian
 from probdiff.ad.rules import custom
 from probdiff.ad.thunk import Thunk, unthunk
-from probdiff.ad.transforms import (
-    checkpoint,
-    grad,
-    gradient,
-    hessian,
-    hvp,
-    jacobian,
-    pullback,
-    pushforward,
-    stop_gradient,
-    value_and_grad,
-)
+from probdiff.ad.transforms import grad, gradient, pullback, pushforward, stop_gradient, value_and_grad
 from probdiff.compiler.compiled import compile
 from probdiff.ops.dispatch import is_lifted as is_traced
 from probdiff.ops.functions.selection import take

@@ -37,10 +37,12 @@ def names() -> list[str]:
 
 
 def folder() -> Any:
+    """Where the data sets lie."""
     return resources.files("probdiff.models.zoo").joinpath("data")
 
 
 def document(name: str) -> dict[str, Any]:
+    """The whole document of a data set, description included."""
     if name not in names():
         raise ParameterError(f"load: there is no data set {name!r}; there are {', '.join(names())}.")
     content: dict[str, Any] = json.loads(folder().joinpath(f"{name}.json").read_text(encoding="utf-8"))
@@ -48,6 +50,7 @@ def document(name: str) -> dict[str, Any]:
 
 
 def column(values: Any) -> Any:
+    """Numbers as an array; null becomes NaN."""
     array = np.asarray(values)
     # A column with nulls comes as objects.
     return array.astype(float) if array.dtype.kind in "iufO" else array

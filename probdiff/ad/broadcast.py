@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from probdiff.ad.arguments import collect, cotangents, lift
 from probdiff.ad.dual import Dual, partial_of
 from probdiff.ad.fwddiff import FwdDiff, contract, evaluate
-from probdiff.ad.reverse import Partials, Tape, Variable
-from probdiff.ad.transforms import innermost, record_many
+from probdiff.ad.reverse import Partials, Tape, Variable, record_many
 from probdiff.compiler.inline import inlined
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.scalarise import scalarised
@@ -28,7 +28,7 @@ from probdiff.graph.closure import fingerprint
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Capture, Tracer, capture, recording, sweep
 from probdiff.ops.control import scalar_program
-from probdiff.ops.dispatch import Lifted, dtype_of, is_float, is_lifted, new_level, shape_of
+from probdiff.ops.dispatch import Lifted, dtype_of, innermost, is_float, is_lifted, new_level, shape_of
 from probdiff.ops.elementwise import unbroadcast
 from probdiff.tree import Tree, flatten, unflatten
 
@@ -586,7 +586,6 @@ def _pullback(
     """Direct pullback of a broadcast: values on the way forward, and a thunk per argument."""
     from probdiff.ad.reverse import walk
     from probdiff.ad.thunk import Thunk
-    from probdiff.ad.transforms import _collect, _lift, cotangents
 
     lazy = f.mode != "single_pass"
     if lazy:
@@ -599,7 +598,7 @@ def _pullback(
         for n, a in enumerate(args):
             whole = type(a) is Ref
             if k is None or n == k:
-                lifted, plan = _lift(tape, a.value if whole else a)
+                lifted, plan = lift(tape, a.value if whole else a)
                 pairs.append((Ref(lifted) if whole else lifted, plan))
             else:
                 pairs.append((a, None))
@@ -625,7 +624,7 @@ def _pullback(
                     v.x_bar = None
             with np.errstate(all="ignore"):
                 walk(own_tape, seeds)
-            return _collect(own[k])
+            return collect(own[k])
 
         return tuple(Thunk(functools.partial(compute, k)) for k in range(len(args)))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.ad.arguments import match
 from probdiff.ad.transforms import pullback, pushforward
 from probdiff.errors import GradientMismatch
 from probdiff.ops.dispatch import dtype_of, is_float, shape_of
@@ -51,7 +52,7 @@ def check_gradient(
             for k, direction in zip(floats, v, strict=True):
                 if k in group:
                     dots[k] = direction.astype(dtype_of(leaves[k]))
-            forward = flatten(pushforward(lambda *xs: tuple(_select(f, spec, leaves, xs, moving)), *leaves)(*dots))[0]
+            forward = flatten(pushforward(lambda *xs: tuple(_select(f, spec, xs, moving)), *leaves)(*dots))[0]
             reverse = sum(float(np.sum(bars[k] * d)) for k, d in zip(floats, v, strict=True) if k in group)
             through = sum(float(np.sum(w[j] * p)) for j, p in zip(moving, forward, strict=True))
             scale = sum(float(np.sum(np.abs(w[j] * p))) for j, p in zip(moving, forward, strict=True))
@@ -70,7 +71,7 @@ def check_gradient(
                 )
 
 
-def _select(f: Callable[..., Any], spec: Any, leaves: list[Any], xs: tuple[Any, ...], moving: list[int]) -> list[Any]:
+def _select(f: Callable[..., Any], spec: Any, xs: tuple[Any, ...], moving: list[int]) -> list[Any]:
     out = flatten(f(*unflatten(spec, list(xs))))[0]
     return [out[j] for j in moving]
 
@@ -87,9 +88,7 @@ def _leaves_of(bars: tuple[Tree, ...], spec: Any) -> list[Any]:
 
 
 def _aligned(bar: Tree, child: Any) -> list[Any]:
-    from probdiff.ad.transforms import _match
-
-    return [None] * child.num_leaves if bar is None else _match(child, bar, child.num_leaves)
+    return [None] * child.num_leaves if bar is None else match(child, bar, child.num_leaves)
 
 
 def _close(a: float, b: float, tolerance: float) -> bool:

@@ -13,14 +13,14 @@ import numpy as np
 
 from probdiff.ad.control import Kind, cond, scan, while_loop
 from probdiff.ad.dual import Dual, full
-from probdiff.ad.reverse import Tape, Variable
-from probdiff.ad.transforms import innermost, pullback, record_many
+from probdiff.ad.reverse import Tape, Variable, record_many
+from probdiff.ad.transforms import pullback
 from probdiff.compiler.interpret import interpret
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer, capture
 from probdiff.ops.control import CALL, CALL_DENSITY, COND, PROJECT, SCAN, WHILE, Control, row_range
-from probdiff.ops.dispatch import dtype_of, is_float, new_level, shape_of, user_line
+from probdiff.ops.dispatch import dtype_of, innermost, is_float, new_level, shape_of, user_line
 from probdiff.ops.elementwise import unbroadcast
 from probdiff.tree import Array, flatten
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.ops.dispatch import Lifted, Op, apply, dtype_of, is_float, shape_of
+from probdiff.ops.dispatch import Lifted, Op, apply, dtype_of, is_float, is_lifted, shape_of
 from probdiff.ops.elementwise import chain
 from probdiff.tree import Array
 
@@ -157,3 +157,19 @@ def full(dot: Array, value: Array) -> Array:
 def partial_of(y: Array, level: int, k: int = 0) -> Array:
     """The k-th partial of `y` at `level`, or None."""
     return y.partials[k] if type(y) is Dual and y.level == level else None
+
+
+def expanded(dot: Any, value: Any) -> Any:
+    """A partial as an array of its value's shape; zeros for None."""
+    shape = shape_of(value)
+    if dot is None:
+        return np.zeros(shape, dtype_of(value)) if shape else 0.0
+    if shape_of(dot) == shape:
+        return dot
+    dot = np.broadcast_to(dot, shape)
+    return dot if is_lifted(dot) else dot.copy()
+
+
+def value_below(y: Any, level: int) -> Any:
+    """The value of a dual of this level; anything else as it is."""
+    return y.value if type(y) is Dual and y.level == level else y

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.ad.arguments import cotangents, lift, project, strong
 from probdiff.ad.dual import Dual, partial_of
-from probdiff.ad.reverse import Tape, Variable
+from probdiff.ad.reverse import Tape, Variable, record_many
 from probdiff.ad.thunk import Thunk
-from probdiff.ad.transforms import _lift, cotangents, innermost, project, record_many, strong
 from probdiff.errors import ParameterError
 from probdiff.graph.trace import sweep
-from probdiff.ops.dispatch import dtype_of, is_float, new_level, shape_of
+from probdiff.ops.dispatch import dtype_of, innermost, is_float, new_level, shape_of
 from probdiff.ops.elementwise import chain, unbroadcast
 from probdiff.tree import Array, Tree, flatten, unflatten
 
@@ -75,7 +75,7 @@ class FwdDiff:
         """The value, and a function from a cotangent to one thunk per argument."""
         flat, spec = flatten(args)
         for x in flat:
-            _lift(Tape(), x)  # refuses what cannot be differentiated, by name
+            lift(Tape(), x)  # refuses what cannot be differentiated, by name
         wanted = set(self._wanted(flat, spec))
         groups, start = [], 0
         for child in spec.children():

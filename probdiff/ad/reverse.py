@@ -88,6 +88,7 @@ class Partials:
         self.partials = partials
 
     def walk(self, z: Variable, z_bar: Array) -> None:
+        """Add z_bar times each partial to the cotangent of its input."""
         shape = z.shape
         for x, p in zip(self.inputs, self.partials, strict=True):
             if p is not None:
@@ -104,6 +105,7 @@ class Pullback:
         self.back = back
 
     def walk(self, z: Variable, z_bar: Array) -> None:
+        """Add what the function makes of z_bar to the cotangents of the inputs."""
         for x, x_bar in zip(self.inputs, self.back(z_bar), strict=True):
             if x_bar is not None:
                 _add(x, x_bar)
@@ -140,3 +142,57 @@ def _walk(tape: Tape, seeds: list[tuple[Variable, Array]]) -> None:
         for i, a in enumerate(args):
             if type(a) is Variable and a.level == level and i in op.smooth:
                 _add(a, op.vjp(z_bar, z.value, values, params, i))
+
+
+class Bundle:
+    """An entry that gathers the cotangents of several results before it sends them on together."""
+
+    __slots__ = ("back", "count", "inputs")
+
+    def __init__(self, inputs: list[Variable], count: int, back: Callable[[list[Any]], list[Any]]) -> None:
+        self.inputs = inputs
+        self.count = count
+        self.back = back
+
+    def walk(self, z: Variable, z_bar: Any) -> None:
+        """Send on the cotangents that the results have left here."""
+        given = [z_bar.get(k) for k in range(self.count)]
+        for x, x_bar in zip(self.inputs, self.back(given), strict=True):
+            if x_bar is not None:
+                x.x_bar = x_bar if x.x_bar is None else x.x_bar + x_bar
+
+
+class Member:
+    """The k-th result of a bundle."""
+
+    __slots__ = ("bundle", "k")
+
+    def __init__(self, bundle: Variable, k: int) -> None:
+        self.bundle = bundle
+        self.k = k
+
+    def walk(self, z: Variable, z_bar: Any) -> None:
+        """Leave the cotangent with the bundle."""
+        if self.bundle.x_bar is None:
+            self.bundle.x_bar = {}
+        self.bundle.x_bar[self.k] = z_bar
+
+
+def record_many(
+    tape: Tape, values: list[Any], inputs: list[Variable], back: Callable[[list[Any]], list[Any]]
+) -> list[Any]:
+    """Put several results with one common pullback on the tape; results without a tangent stay as they are."""
+    floats = [k for k, v in enumerate(values) if is_float(v)]
+    if len(floats) == 1:
+        only = floats[0]
+
+        def single(z_bar: Any) -> list[Any]:
+            given = [None] * len(values)
+            given[only] = z_bar
+            return back(given)
+
+        out = list(values)
+        out[only] = tape.record(values[only], Pullback(inputs, single))
+        return out
+    bundle = tape.record(None, Bundle(inputs, len(values), back))
+    return [tape.record(v, Member(bundle, k)) if k in floats else v for k, v in enumerate(values)]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from probdiff.ad.dual import Dual, full
-from probdiff.ad.reverse import Variable
-from probdiff.ad.transforms import innermost, pushforward, record_many
+from probdiff.ad.reverse import Variable, record_many
+from probdiff.ad.transforms import pushforward
 from probdiff.errors import DifferentiationError, ShapeError
 from probdiff.graph.trace import Tracer, capture, recording
 from probdiff.ops.control import CALL
-from probdiff.ops.dispatch import Lifted, dtype_of, shape_of
+from probdiff.ops.dispatch import Lifted, dtype_of, innermost, shape_of
 from probdiff.tree import Tree, flatten, paths, unflatten
 
 

@@ -41,6 +41,7 @@ class Step:
         return sum(self.reads.values()) + sum(self.writes.values())
 
     def count(self, node: Node) -> None:
+        """Add an operation of the program to those of this step."""
         self.operations[node.op.name if node.op else "input"] += 1
         self.sweeps[node.sweep] += 1
 

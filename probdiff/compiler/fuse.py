@@ -51,6 +51,7 @@ def constant_view(a: np.ndarray) -> View:
 
 
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of an array in C order, in elements."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)

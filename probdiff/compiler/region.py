@@ -190,6 +190,7 @@ class Region:
 
     @property
     def stage(self) -> int:
+        """The stage of its nests: those of a later one read what these write."""
         return self.walks[0].nest.stage
 
     def takes(self, walk: Walk) -> bool:

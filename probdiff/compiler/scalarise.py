@@ -133,7 +133,48 @@ def _evaluate(node: Node, args: list[np.ndarray], graph: Graph) -> Any:
         return _boxed(np.einsum(params["subscripts"], *args, optimize=False))
     if name == "cumsum":
         return np.add.accumulate(args[0], axis=params["axis"])
+    if name == "cholesky" and args[0].ndim == 2:
+        return cholesky(args[0])
+    if name == "solve_triangular" and args[0].ndim == args[1].ndim == 2:
+        return solve_triangular(*args, **params)
     raise TooLarge
+
+
+def cholesky(a: np.ndarray) -> np.ndarray:
+    """The factor of a small matrix of elements, row by row; NaN if there is none."""
+    n = a.shape[0]
+    out = _array([0.0] * (n * n), (n, n))
+    good: Any = np.True_
+    for i in range(n):
+        for j in range(i + 1):
+            rest = a[i, j]
+            for k in range(j):
+                rest = rest - out[i, k] * out[j, k]
+            if i == j:
+                good = np.logical_and(good, rest > 0.0)
+            out[i, j] = np.sqrt(rest) if i == j else rest / out[j, j]
+    return _unless(good, out)
+
+
+def solve_triangular(a: np.ndarray, b: np.ndarray, lower: bool, transpose: bool) -> np.ndarray:
+    """The solution of a small triangular system of elements, by substitution; NaN if it is singular."""
+    if transpose:
+        a, lower = a.T, not lower
+    n = a.shape[0]
+    out = b.copy()
+    good: Any = np.True_
+    for i in range(n) if lower else reversed(range(n)):
+        good = np.logical_and(good, a[i, i] != 0.0)
+        for c in range(b.shape[1]):
+            rest = b[i, c]
+            for j in range(i) if lower else range(i + 1, n):
+                rest = rest - a[i, j] * out[j, c]
+            out[i, c] = rest / a[i, i]
+    return _unless(good, out)
+
+
+def _unless(good: Any, out: np.ndarray) -> np.ndarray:
+    return _each(rows["where"], [_array([good], ()), out, _array([np.nan], ())], {})
 
 
 def _reduce(pair: Op, x: np.ndarray, axis: tuple[int, ...], node: Node) -> np.ndarray:

@@ -44,6 +44,7 @@ class Node:
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         return int(np.prod(self.shape, dtype=int))
 
     def __repr__(self) -> str:

@@ -52,6 +52,7 @@ class Graph:
         self.views: dict[Any, Array] = {}  # of elementwise results: see compiler.fuse
 
     def input(self, shape: tuple[int, ...], dtype: Any) -> Tracer:
+        """A new input of the recording."""
         return Tracer(self, Node(None, (), {}, shape, np.dtype(dtype)))
 
     def outside(self, value: Lifted) -> Node:
@@ -71,6 +72,7 @@ class Graph:
         return known[1]
 
     def record(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
+        """The result of an operation: an earlier one that is equal, or a new node."""
         nodes: list[Any] = []
         for a in args:
             if isinstance(a, Tracer) and a.graph is self:

@@ -30,8 +30,6 @@ class Project(Op):
 class Control(Op):
     """An operation with bodies and several results."""
 
-    multiple = True
-
     def run(self, *operands: Any, **params: Any) -> tuple[Array, ...]:
         """Evaluate, record or differentiate, as the operands ask for."""
         from probdiff.ad.control_rules import run
@@ -66,6 +64,8 @@ def row_range(op: Control, params: dict[str, Any]) -> range:
 
 
 class Cond(Control):
+    """A branch on a predicate: bodies `true` and `false` take the same operands."""
+
     name = "cond"
 
     def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
@@ -74,6 +74,8 @@ class Cond(Control):
 
 
 class While(Control):
+    """A loop: `cond` and `body` take the carry and constants of their own."""
+
     name = "while_loop"
 
     def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
@@ -82,6 +84,8 @@ class While(Control):
 
 
 class Scan(Control):
+    """A loop over rows: `body` takes the carry, a row of each xs and constants."""
+
     name = "scan"
 
     def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:

@@ -54,9 +54,11 @@ class Op:
     smooth: tuple[int, ...] = (0,)
 
     def evaluate(self, *args: Any, **params: Any) -> Any:
+        """The result for plain arrays."""
         raise NotImplementedError(self.name)
 
     def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and dtype of the result."""
         raise NotImplementedError(self.name)
 
     def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
@@ -64,6 +66,7 @@ class Op:
         return apply(self, dots[0], *args[1:], **params)
 
     def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        """Cotangent of argument i for the cotangent z_bar of the result z."""
         raise NotImplementedError(self.name)
 
     def __repr__(self) -> str:
@@ -164,6 +167,7 @@ class Lifted:
     level: int
 
     def process(self, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Array:
+        """Do `op` at this level: record, tape or differentiate it."""
         raise NotImplementedError
 
     # NumPy's protocols
@@ -305,6 +309,15 @@ class Lifted:
 
     def conj(self) -> Array:
         return self
+
+
+def innermost(leaves: list[Any]) -> Lifted | None:
+    """The leaf of the innermost level, or None if no leaf is lifted."""
+    top = None
+    for x in leaves:
+        if isinstance(x, Lifted) and (top is None or x.level > top.level):
+            top = x
+    return top
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -117,6 +117,7 @@ def array(x: Any) -> Any:
 
 @rule("astype", np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+    """x in another dtype, as numpy.astype; complex numbers and objects are refused."""
     dtype = np.dtype(dtype)
     if dtype.kind not in "fiub":
         raise UnsupportedError(f"{user_line()}: dtype {dtype} is not supported; use floats, integers or booleans.")

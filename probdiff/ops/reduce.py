@@ -33,6 +33,8 @@ class Reduce(Op):
 
 
 class Sum(Reduce):
+    """A sum; its transpose spreads the cotangent over the reduced axes."""
+
     def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
         shape = shape_of(args[0])
         if len(params["axis"]) == len(shape):

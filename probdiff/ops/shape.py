@@ -12,6 +12,8 @@ from probdiff.tree import Array
 
 
 class Reshape(Op):
+    """The same elements in C order in another shape."""
+
     name = "reshape"
 
     def evaluate(self, x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -25,6 +27,8 @@ class Reshape(Op):
 
 
 class Transpose(Op):
+    """The axes in another order."""
+
     name = "transpose"
 
     def evaluate(self, x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -41,6 +45,8 @@ class Transpose(Op):
 
 
 class BroadcastTo(Op):
+    """Elements repeated along new axes and those of length one."""
+
     name = "broadcast_to"
 
     def evaluate(self, x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -55,6 +61,8 @@ class BroadcastTo(Op):
 
 
 class Concatenate(Op):
+    """Arrays one after another along an axis."""
+
     name = "concatenate"
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special as sp
 
 from probdiff.ops.dispatch import apply
-from probdiff.ops.elementwise import row
+from probdiff.ops.elementwise import row, rows
 from probdiff.tree import Array
 
 TWO_OVER_SQRT_PI = 2.0 / np.sqrt(np.pi)
@@ -104,6 +104,4 @@ row("polygamma", _polygamma, None, lambda n, x, z: polygamma(n + 1, x))
 
 def polygamma(n: Any, x: Array) -> Array:
     """The n-th derivative of psi; n is an integer and has no derivative."""
-    from probdiff.ops.elementwise import rows
-
     return apply(rows["polygamma"], n, x)

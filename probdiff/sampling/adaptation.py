@@ -55,12 +55,14 @@ class Welford:
         self.n, self.mean, self.m2 = 0, np.zeros(dim), np.zeros(dim)
 
     def add(self, x: Vector) -> None:
+        """Take in one vector."""
         self.n += 1
         delta = x - self.mean
         self.mean += delta / self.n
         self.m2 += delta * (x - self.mean)
 
     def variance(self) -> Vector:
+        """The variance of each entry; zeros before the second vector."""
         return self.m2 / max(self.n - 1, 1)
 
 

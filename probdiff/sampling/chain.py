@@ -50,6 +50,11 @@ class Chain:
         """Complete draws after warm-up."""
         return min(len(self.q), len(self.info))
 
+    @property
+    def step_size(self) -> float:
+        """That of the next transition."""
+        return self.warmup.settings.eps
+
     def advance(self, seconds: float = inf) -> None:
         """Make iterations until the chain is finished or the time is over."""
         until = perf_counter() + seconds

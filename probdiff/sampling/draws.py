@@ -70,10 +70,12 @@ class Draws:
 
     @property
     def chains(self) -> int:
+        """Number of chains."""
         return int(next(iter(self.posterior.values())).shape[0])
 
     @property
     def draws(self) -> int:
+        """Number of draws of each chain."""
         return int(next(iter(self.posterior.values())).shape[1])
 
     @property

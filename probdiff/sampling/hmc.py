@@ -73,15 +73,15 @@ class HMC:
             )
         for name in ("path_length", "step_size", "max_energy_error"):
             value = getattr(self, name)
-            if value is not None and not (_is_real(value) and 0 < value < inf):
+            if value is not None and not (is_real(value) and 0 < value < inf):
                 raise ParameterError(f"HMC.{name} must be positive and finite, got {value!r}")
         for name in ("n_steps", "max_steps"):
             value = getattr(self, name)
-            if value is not None and not (_is_integer(value) and value > 0):
+            if value is not None and not (is_integer(value) and value > 0):
                 raise ParameterError(f"HMC.{name} must be a positive integer, got {value!r}")
-        if not (_is_real(self.target_accept) and 0 < self.target_accept < 1):
+        if not (is_real(self.target_accept) and 0 < self.target_accept < 1):
             raise ParameterError(f"HMC.target_accept must be between 0 and 1, got {self.target_accept!r}")
-        if not (_is_real(self.jitter) and 0 <= self.jitter <= 1):
+        if not (is_real(self.jitter) and 0 <= self.jitter <= 1):
             raise ParameterError(f"HMC.jitter must be in [0, 1], got {self.jitter!r}")
 
     def init(self, logdensity: LogDensity, q: Vector) -> State:
@@ -118,9 +118,11 @@ def is_divergent(error: float, limit: float = 1000.0) -> bool:
     return not (isfinite(error) and error <= limit)
 
 
-def _is_real(value: object) -> bool:
+def is_real(value: object) -> bool:
+    """Whether a value is one real number, not a truth value."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def _is_integer(value: object) -> bool:
+def is_integer(value: object) -> bool:
+    """Whether a value is one integer, not a truth value."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, isfinite, log
+from math import exp, inf, isfinite, log
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from probdiff.compiler.compiled import Compiled, compile
 from probdiff.errors import ParameterError, UnsupportedError
 from probdiff.sampling.adaptation import EPS_MAX, EPS_MIN, MASS_MAX, MASS_MIN, first_step_size, window_ends
-from probdiff.sampling.hmc import HMC
+from probdiff.sampling.hmc import HMC, is_integer, is_real
 from probdiff.sampling.kernel import LogDensity, Settings, State, Vector
 from probdiff.sampling.target import Model
 from probdiff.tree import Array
 
 PIECE = 25  # transitions of one native call; the windows of warm-up are multiples of it
-GAMMA, T0, KAPPA = 0.05, 10.0, 0.75  # of dual averaging (Hoffman & Gelman 2014)
+T0, KAPPA = 10.0, 0.75  # of dual averaging (Hoffman & Gelman 2014)
+GAMMA = 0.1  # they have 0.05: steps that vary so much average, in 50 iterations, to one that is a fifth too short
 
 
 class Averaging(NamedTuple):
@@ -38,6 +39,7 @@ class Averaging(NamedTuple):
 
     @classmethod
     def start(cls, eps: float) -> Averaging:
+        """Before the first transition, at step size `eps`."""
         return cls(np.float64(eps), np.float64(log(10 * eps)), np.float64(0), np.float64(0), np.float64(log(eps)))
 
     def update(self, accept: Array, target: Array) -> Averaging:
@@ -69,7 +71,7 @@ def piece(length: int, levels: int) -> Any:
             following = Averaging(*(np.where(tuning, y, x) for x, y in zip(a, learnt, strict=True)))
             info = (
                 new.logp, out.acceptance_rate, a.eps, out.n_steps, out.n_steps * a.eps, out.diverging, new.energy,
-                new.energy - out.start_energy, out.tree_depth, (out.tree_depth == max_depth) & ~out.turned,
+                new.energy - out.start_energy, out.tree_depth, (out.tree_depth == max_depth) & ~out.turned & ~out.diverging,
                 out.max_energy_error,
             )  # fmt: skip
             row = np.stack([np.float64(1.0) * x for x in info])
@@ -80,6 +82,8 @@ def piece(length: int, levels: int) -> Any:
     return run
 
 
+Piece = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Draws and statistics of a few transitions."""
 FIELDS = (
     "lp", "acceptance_rate", "step_size", "n_steps", "int_time", "diverging", "energy", "energy_error", "tree_depth",
     "reached_max_treedepth", "max_energy_error",
@@ -108,11 +112,11 @@ class NUTS:
     step_size: float | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.target_accept, float) and 0 < self.target_accept < 1):
+        if not (is_real(self.target_accept) and 0 < self.target_accept < 1):
             raise ParameterError(f"NUTS.target_accept must be between 0 and 1, got {self.target_accept!r}")
-        if isinstance(self.max_depth, bool) or not isinstance(self.max_depth, int) or not 1 <= self.max_depth <= 20:
+        if not (is_integer(self.max_depth) and 1 <= self.max_depth <= 20):
             raise ParameterError(f"NUTS.max_depth must be an integer from 1 to 20, got {self.max_depth!r}")
-        if self.step_size is not None and not (isinstance(self.step_size, float) and 0 < self.step_size < inf):
+        if self.step_size is not None and not (is_real(self.step_size) and 0 < self.step_size < inf):
             raise ParameterError(f"NUTS.step_size must be positive and finite, got {self.step_size!r}")
 
     @property
@@ -149,6 +153,7 @@ class Moments:
         self.n, self.mean, self.m2 = 0, np.zeros(dim), np.zeros(dim)
 
     def add(self, rows: NDArray[np.float64]) -> None:
+        """Take in some rows."""
         m, mean = len(rows), rows.mean(axis=0)
         delta = mean - self.mean
         total = self.n + m
@@ -157,6 +162,7 @@ class Moments:
         self.n = total
 
     def variance(self) -> Vector:
+        """The variance of each entry; zeros before the second row."""
         return self.m2 / max(self.n - 1, 1)
 
 
@@ -169,10 +175,8 @@ class NutsChain:
         self.tune, self.total, self.keep_warmup = tune, tune + draws, keep_warmup
         self.done_iterations = 0
         self.divergences = 0
-        self.draws: list[NDArray[np.float64]] = []
-        self.stats: list[NDArray[np.float64]] = []
-        self.warmup_draws: list[NDArray[np.float64]] = []
-        self.warmup_stats: list[NDArray[np.float64]] = []
+        self.kept: list[Piece] = []
+        self.warmup_kept: list[Piece] = []
         self.density = Density(model)
         self.native = self.density.native  # no Python in the loop: chains may run in threads
         self.state = state
@@ -191,28 +195,38 @@ class NutsChain:
 
     @property
     def finished(self) -> bool:
+        """Whether all its draws are there."""
         return self.done_iterations >= self.total
 
     @property
     def length(self) -> int:
         """Complete draws after warm-up."""
-        return max(self.done_iterations - self.tune, 0)
+        return sum(len(qs) for qs, _ in self.kept)
+
+    @property
+    def step_size(self) -> float:
+        """That of the next transition."""
+        return float(self.averaging.eps)
 
     @property
     def q(self) -> NDArray[np.float64]:
-        return _joined(self.draws, len(self.inv_mass))
+        """Draws after warm-up, a row each."""
+        return _joined([qs for qs, _ in self.kept], len(self.inv_mass))
 
     @property
     def info(self) -> NDArray[np.float64]:
-        return _joined(self.stats, len(FIELDS))
+        """Statistics of the transitions after warm-up."""
+        return _joined([stats for _, stats in self.kept], len(FIELDS))
 
     @property
     def warmup_q(self) -> NDArray[np.float64]:
-        return _joined(self.warmup_draws, len(self.inv_mass))
+        """Draws of the warm-up, if kept."""
+        return _joined([qs for qs, _ in self.warmup_kept], len(self.inv_mass))
 
     @property
     def warmup_info(self) -> NDArray[np.float64]:
-        return _joined(self.warmup_stats, len(FIELDS))
+        """Statistics of the transitions of the warm-up, if kept."""
+        return _joined([stats for _, stats in self.warmup_kept], len(FIELDS))
 
     def advance(self, seconds: float = inf) -> None:
         """Make transitions until the chain is finished or the time is over."""
@@ -236,15 +250,14 @@ class NutsChain:
         )  # fmt: skip
         self.density.check()
         self.state, self.averaging, self.counter = State(q, float(logp), grad), averaging, counter
+        if not tuning:
+            self.kept.append((qs, stats))  # in one go: an interrupt finds both or neither
+            self.divergences += int(stats[:, FIELDS.index("diverging")].sum())
+        elif self.keep_warmup:
+            self.warmup_kept.append((qs, stats))
         self.done_iterations = i + length
         if not tuning:
-            self.draws.append(qs)
-            self.stats.append(stats)
-            self.divergences += int(stats[:, FIELDS.index("diverging")].sum())
             return
-        if self.keep_warmup:
-            self.warmup_draws.append(qs)
-            self.warmup_stats.append(stats)
         if self.window < len(self.ends):
             # The first third of the first window is the way in from the starting point.
             if self.window or 3 * i >= self.ends[0]:
@@ -253,7 +266,7 @@ class NutsChain:
             if self.done_iterations == self.ends[self.window]:
                 self._renew()
         if self.done_iterations == self.tune:
-            self.averaging = Averaging.start(float(np.exp(self.averaging.log_mean)))
+            self.averaging = Averaging.start(exp(self.averaging.log_mean))
 
     def _renew(self) -> None:
         """Metric: variances of the window, held by 5 pseudo-draws of sqrt(var q / var grad).

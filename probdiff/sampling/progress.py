@@ -42,7 +42,7 @@ def progress_display(chains: Sequence[Chain], progress: bool | None) -> Iterator
 
     def fields(chain: Chain) -> dict[str, Any]:
         phase = "done" if chain.finished else "warm-up" if chain.done_iterations < chain.tune else "sampling"
-        return {"phase": phase, "eps": chain.warmup.settings.eps, "divergences": chain.divergences}
+        return {"phase": phase, "eps": chain.step_size, "divergences": chain.divergences}
 
     with bars:
         tasks = [bars.add_task("", total=c.total, chain=c.index, **fields(c)) for c in chains]

@@ -23,6 +23,8 @@ from probdiff.sampling.target import Model
 
 SLICE = 0.05
 """Seconds that a chain runs before the next has its turn."""
+MANY_CUT = 0.01
+"""Share of trajectories that reach their greatest depth from which a note says so."""
 PIECE_PAYS = 2e-3
 """Seconds of one call into machine code from which chains run in threads: shorter ones wait for the interpreter."""
 THREADS_PAY = 100e-6
@@ -197,6 +199,13 @@ def _notes(stats: Mapping[str, NDArray[Any]], kernel: Kernel) -> list[str]:
     most = getattr(kernel, "max_steps", None)
     if most is not None and (capped := int((stats["n_steps"] >= most).sum())):
         notes.append(f"{capped} of {total} trajectories were cut at max_steps={most}. Raise it, or rescale the model.")
+    deepest = getattr(kernel, "max_depth", None)
+    if deepest is not None and (cut := int(stats["reached_max_treedepth"].sum())) > MANY_CUT * total:
+        notes.append(
+            f"{cut} of {total} transitions reached max_depth={deepest} ({2**deepest - 1} leapfrog steps) before they "
+            "turned, so draws are more correlated than they need be. Rescale or reparameterise the model, or raise "
+            "max_depth."
+        )
     return notes
 
 

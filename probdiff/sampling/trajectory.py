@@ -153,7 +153,7 @@ def grow(
     def leaf(s: Subtree) -> Subtree:
         z = leapfrog(address, s.z, eps, inv_mass)
         e = energy(z, inv_mass)
-        e = np.where(np.isnan(e), np.inf, e)
+        e = np.where(np.isfinite(e), e, np.inf)  # also where the density is infinite: nothing leads away from there
         error = e - start
         diverging = ~(error <= MAX_ENERGY_ERROR)
         log_weight = np.logaddexp(s.log_weight, -error)

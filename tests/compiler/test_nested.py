@@ -267,3 +267,23 @@ def test_loops_that_return_different_constants_do_not_share_code() -> None:
 
     np.testing.assert_array_equal(with_constant(1.0), [1.0, 1.0, 1.0])
     np.testing.assert_array_equal(with_constant(2.5), [2.5, 2.5, 2.5])
+
+
+def test_small_factors_in_a_loop_are_written_out() -> None:
+    def total(q: Any, ys: Any) -> Any:
+        def step(m: Any, y: Any) -> Any:
+            corner = np.stack([np.exp(q[0]) + m[0] ** 2, q[1] * 0.1])
+            cov = np.stack([corner, np.stack([q[1] * 0.1, np.exp(q[2])])])
+            factor = np.linalg.cholesky(cov)
+            z = solve_triangular(factor, y - m)
+            return 0.9 * m + 0.1 * y, -0.5 * np.sum(z * z) - np.sum(np.log(np.diag(factor)))
+
+        return np.sum(scan(step, np.zeros(2), ys)[1])
+
+    q, ys = np.array([0.1, 0.2, 0.3]), np.random.default_rng(0).normal(size=(50, 2))
+    native, plain = compile(value_and_grad(total)), compile(value_and_grad(total), backend="numpy")
+    for a, b in zip(native(q, ys), plain(q, ys), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert "Sequence" in {type(step).__name__ for step in native._last.run.layout.plan.steps}
+    far = np.array([0.1, 200.0, 0.3])  # no covariance
+    assert np.isnan(native(far, ys)[0]) and np.isnan(plain(far, ys)[0])

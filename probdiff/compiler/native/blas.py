@@ -123,12 +123,15 @@ class Caller:
         self.b = segment.b
 
     def letter(self, c: str) -> Any:
+        """A character argument."""
         return self._cell(I8, I8(ord(c)))
 
     def integer(self, n: int) -> Any:
+        """A 32-bit integer argument."""
         return self._cell(I32, I32(n))
 
     def number(self, x: float) -> Any:
+        """A double argument."""
         return self._cell(DOUBLE, ir.Constant(DOUBLE, x))
 
     def _cell(self, t: Any, value: Any) -> Any:
@@ -147,6 +150,7 @@ class Caller:
         return base, found[0], self.integer(found[1])
 
     def call(self, name: str, args: list[Any]) -> None:
+        """Call a routine by its name."""
         f = self.segment.scope.declare(_routine(name), ir.VoidType(), [PTR] * len(args))
         self.b.call(f, args)
 

@@ -64,6 +64,8 @@ def emit_region(segment: Any, region: Region) -> None:
 
 
 class Emitter:
+    """The code of one region: its phases over blocks of rows."""
+
     def __init__(self, segment: Any, region: Region) -> None:
         self.segment = segment
         self.scope = segment.scope
@@ -118,6 +120,7 @@ class Emitter:
         return all(self._unrolled(w) for w in touching)
 
     def emit(self) -> None:
+        """Emit the function and the call of it."""
         segment, walks = self.segment, self.region.walks
         self.partials = self._partials()
         own = {node for node, _, _ in self.partials or ()}  # what every block starts for itself

@@ -49,6 +49,8 @@ def emit_nested(segment: Any, node: Node) -> None:
 
 
 class Emitter:
+    """The code of one loop or branch over arrays."""
+
     def __init__(self, segment: Any, node: Node) -> None:
         self.segment = segment
         self.b = segment.b
@@ -57,6 +59,7 @@ class Emitter:
         self.members = {p.params["k"]: p for p in segment.layout.plan.members.get(node, [])}
 
     def emit(self) -> None:
+        """Emit the operation where the segment stands."""
         node = self.node
         if node.op is COND:
             self._cond()

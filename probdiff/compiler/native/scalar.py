@@ -50,11 +50,13 @@ def constant(value: Any, dtype: np.dtype) -> Any:
 
 
 def load(b: Any, pointer: Any, dtype: np.dtype) -> Any:
+    """The value at a pointer; booleans are bytes in memory."""
     value = b.load(pointer, typ=memory_type(dtype))
     return b.icmp_unsigned("!=", value, ir.Constant(I8, 0)) if dtype.kind == "b" else value
 
 
 def store(b: Any, value: Any, pointer: Any, dtype: np.dtype) -> None:
+    """Write a value to a pointer; booleans are bytes in memory."""
     b.store(b.zext(value, I8) if dtype.kind == "b" else value, pointer)
 
 

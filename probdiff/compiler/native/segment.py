@@ -51,6 +51,7 @@ class Segment:
         self.sums: Any = None  # room for the sums of blocks, once a region runs in blocks
 
     def emit(self) -> None:
+        """Emit the whole function: its buffers, its steps, its error number."""
         b = self.b
         self.error = b.alloca(I64)
         b.store(I64(0), self.error)

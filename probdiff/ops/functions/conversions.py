@@ -1,4 +1,7 @@
-"""NumPy's functions that make, copy, compare and describe arrays."""
+"""NumPy's functions that make, copy, compare and describe arrays.
+
+A function here is what NumPy's of its name does with lifted arrays, with the same arguments.
+"""
 
 from __future__ import annotations
 

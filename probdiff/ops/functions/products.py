@@ -1,4 +1,7 @@
-"""NumPy's products and norms in terms of matmul and einsum."""
+"""NumPy's products and norms in terms of matmul and einsum.
+
+A function here is what NumPy's of its name does with lifted arrays, with the same arguments.
+"""
 
 from __future__ import annotations
 

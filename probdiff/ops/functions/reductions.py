@@ -1,4 +1,7 @@
-"""NumPy's reductions in terms of rows: sums, means, extremes, running sums, sorting."""
+"""NumPy's reductions in terms of rows: sums, means, extremes, running sums, sorting.
+
+A function here is what NumPy's of its name does with lifted arrays, with the same arguments.
+"""
 
 from __future__ import annotations
 

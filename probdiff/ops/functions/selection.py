@@ -1,4 +1,7 @@
-"""NumPy's functions that choose elements: by condition, by index, by diagonal."""
+"""NumPy's functions that choose elements: by condition, by index, by diagonal.
+
+A function here is what NumPy's of its name does with lifted arrays, with the same arguments.
+"""
 
 from __future__ import annotations
 

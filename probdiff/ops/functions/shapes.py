@@ -1,4 +1,7 @@
-"""NumPy's functions that move, join and split arrays, in terms of rows."""
+"""NumPy's functions that move, join and split arrays, in terms of rows.
+
+A function here is what NumPy's of its name does with lifted arrays, with the same arguments.
+"""
 
 from __future__ import annotations
 

@@ -85,6 +85,7 @@ def fast_two_sum(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def split(x: Array) -> tuple[Array, Array]:
+    """x as the sum of two numbers of 26 bits each (Veltkamp)."""
     c = SPLIT * x
     high = c - (c - x)
     return high, x - high

@@ -50,6 +50,7 @@ def sin_cos(r: Array, r_low: Array) -> tuple[Array, Array]:
 
 
 def negated_where(condition: Array, x: Array) -> Array:
+    """-x where the condition holds, else x."""
     return np.where(condition, -x, x)
 
 
