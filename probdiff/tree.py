@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import optree
 
+from probdiff.errors import ShapeError
+
 Array = Any  # a number, an ndarray, or a lifted array (Tracer, Variable, Dual)
 Tree = Any  # a structure of such values
 NAMESPACE = "probdiff"
@@ -78,8 +80,6 @@ def ravel(tree: Tree) -> tuple[np.ndarray, Callable[[np.ndarray], Tree]]:
 
     def back(vector: np.ndarray) -> Tree:
         if vector.shape != (sum(sizes),):
-            from probdiff.errors import ShapeError
-
             raise ShapeError(f"unravel needs a vector of length {sum(sizes)}, got shape {vector.shape}")
         pieces, start = [], 0
         for shape, size in zip(shapes, sizes, strict=True):

@@ -7,33 +7,29 @@ runs the recording of f on duals: one native loop that returns values and partia
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from probdiff.ad.arguments import collect, cotangents, lift
-from probdiff.ad.dual import Dual, partial_of
-from probdiff.ad.fwddiff import FwdDiff, contract, evaluate
-from probdiff.ad.reverse import Partials, Tape, Variable, record_many
-from probdiff.compiler.inline import inlined
+from probdiff.ad.elements import by_element
+from probdiff.ad.fwddiff import FwdDiff
+from probdiff.ad.kernels import Kernel, filled, kernel_for, kind_of
+from probdiff.ad.reverse import Partials, Tape, Variable, walk
+from probdiff.ad.thunk import Thunk
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.scalarise import scalarised
 from probdiff.errors import ShapeError, TracedValueError
 from probdiff.graph.closure import fingerprint
-from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import Capture, Tracer, capture, recording, sweep
-from probdiff.ops.control import scalar_program
-from probdiff.ops.dispatch import Lifted, dtype_of, innermost, is_float, is_lifted, new_level, shape_of
-from probdiff.ops.elementwise import unbroadcast
+from probdiff.graph.program import Node
+from probdiff.graph.trace import capture
+from probdiff.ops.dispatch import Lifted, dtype_of, innermost, is_float, shape_of
 from probdiff.tree import Tree, flatten, unflatten
 
 WIDTH = 64  # components of an element up to which it is written out
-_SMALL_INT = 64  # Python integers up to this are part of the recording: exponents, counts, orders
 
 
 class Ref:
@@ -48,45 +44,10 @@ class Ref:
         return f"Ref({self.value!r})"
 
 
-class Kernel:
-    """A recording of f on scalars: the values, and with `wrt` the partials of each value along each of those leaves."""
-
-    __slots__ = ("capture", "container", "count", "native", "partial_of", "program", "result_is_leaf")
-
-    def __init__(self, recorded: Capture, program: Program, count: int, partial_of: list[list[int | None]]) -> None:
-        self.capture = recorded
-        self.program = program
-        self.count = count
-        self.partial_of = partial_of
-        self.native: Any = None
-        probe = unflatten(recorded.out_spec, [0.0] * recorded.out_spec.num_leaves)
-        value = probe.value
-        self.result_is_leaf = isinstance(value, float)
-        self.container = dataclasses.is_dataclass(value)
-
-    def run(self, inputs: list[Any]) -> list[Any]:
-        """Outputs for arrays of inputs: natively for plain ones, by the interpreter for lifted ones."""
-        if any(isinstance(x, Lifted) for x in inputs):
-            before, sweep.now = sweep.now, "forward" if len(self.program.outputs) > self.count else sweep.now
-            try:
-                return interpret(self.program, inputs)
-            finally:
-                sweep.now = before
-        if self.native is None:
-            from probdiff.compiler.native.kernel import elementwise_kernel
-
-            self.native = elementwise_kernel(inlined(self.program))
-        out: list[Any] = self.native(*inputs)
-        return out
-
-
-_kernels: dict[Any, Kernel | None] = {}
-
-
 class Broadcast:
     """What `broadcast(f)` returns: f per element of its arguments' leaves."""
 
-    __slots__ = ("__dict__", "__weakref__", "cores", "direct", "f", "forward", "inner", "mark")
+    __slots__ = ("__dict__", "__weakref__", "cores", "direct", "f", "forward", "inner")
 
     def __init__(self, f: Callable[..., Any], signature: str | None) -> None:
         self.f: Any = f
@@ -113,7 +74,7 @@ class Broadcast:
             if result is not None:
                 return result
         out = _scalar_call(self.f, self.inner, self.inner, leaves, spec)
-        return out[0] if out is not None else _by_element(self.f, self.inner, leaves, spec, [0] * len(leaves))
+        return out[0] if out is not None else by_element(self.f, self.inner, leaves, spec, [0] * len(leaves))
 
     @property
     def __pullback__(self) -> Any:
@@ -217,7 +178,7 @@ def _call(f: Any, inner: Any, cores: list[int] | None, args: tuple[Tree, ...], k
         out = _by_component(f, call, leaves, spec, core)
         if out is not None:
             return out[0]
-    return _by_element(f, call, leaves, spec, core or [0] * len(leaves))
+    return by_element(f, call, leaves, spec, core or [0] * len(leaves))
 
 
 def _by_component(f: Any, call: Any, leaves: list[Any], spec: Any, core: list[int]) -> tuple[Tree] | None:
@@ -279,115 +240,6 @@ def _core_of_leaves(args: tuple[Tree, ...], kwargs: Any, cores: list[int] | None
     return tuple(plain), core + [0] * len(flatten(kwargs)[0])
 
 
-# Kernels of scalars
-
-
-def _kind(x: Any) -> Any:
-    if type(x) is np.ndarray:
-        return x.dtype
-    if isinstance(x, Lifted):
-        return x.dtype
-    if type(x) is float:
-        return float
-    if type(x) is int:
-        return ("int", x) if -_SMALL_INT <= x <= _SMALL_INT else np.dtype(np.int64)
-    if isinstance(x, np.generic):
-        return x.dtype
-    return (type(x), x)
-
-
-def kernel_for(inner: Any, call: Any, leaves: list[Any], spec: Any, wrt: tuple[int, ...] | None) -> Kernel | None:
-    """The recording for these kinds of leaves; None if f cannot be recorded, or is no program of scalars."""
-    kinds = tuple(map(_kind, leaves))
-    mark = fingerprint(inner)
-    key = (mark, spec, kinds, wrt)
-    if mark is not None:
-        try:
-            return _kernels[key]
-        except KeyError:
-            pass
-        except TypeError:
-            mark = None
-    kernel = _record(call, leaves, spec, kinds, wrt)
-    if mark is not None and (kernel is None or not kernel.capture.lifted):
-        _kernels[key] = kernel
-    return kernel
-
-
-def _record(call: Any, leaves: list[Any], spec: Any, kinds: Any, wrt: tuple[int, ...] | None) -> Kernel | None:
-    narrow = [k for k in kinds if isinstance(k, np.dtype) and k.kind == "f"]
-    weak = narrow[0] if narrow and all(k == narrow[0] for k in narrow) else np.dtype(float)
-    described, traced = list(leaves), []
-    for k, kind in enumerate(kinds):
-        if kind is float or isinstance(kind, np.dtype):
-            described[k] = ((), weak if kind is float else kind)
-            traced.append(k)
-    count = 0
-    names: list[list[int | None]] = []
-
-    def with_partials(*args: Tree) -> Any:
-        nonlocal count
-        inputs = flatten(args)[0]
-        if wrt is None:
-            out, out_spec = flatten(call(*args))
-            count = len(out)
-            names.extend([] for _ in out)
-            return _Result(unflatten(out_spec, out), [])
-        level = new_level()
-        duals = list(inputs)
-        for d, k in enumerate(wrt):
-            duals[k] = Dual(level, inputs[k], tuple(1.0 if e == d else None for e in range(len(wrt))))
-        out, out_spec = flatten(call(*unflatten(spec, duals)))
-        count = len(out)
-        extra: list[Any] = []
-        for y in out:
-            row: list[int | None] = []
-            for d in range(len(wrt)):
-                p = partial_of(y, level, d)
-                row.append(None if p is None else count + len(extra))
-                if p is not None:
-                    extra.append(p)
-            names.append(row)
-        values = [y.value if type(y) is Dual and y.level == level else y for y in out]
-        return _Result(unflatten(out_spec, values), extra)
-
-    recording.bodies += 1
-    try:
-        recorded = capture(with_partials, spec, described, traced)
-    except TracedValueError:
-        return None
-    finally:
-        recording.bodies -= 1
-    program = recorded.program
-    if recorded.statics:
-        return None
-    if not scalar_program(program):  # small arrays inside an element become scalars
-        if any(x.shape for x in (*program.inputs, *program.outputs)):
-            return None
-        written = scalarised(program)
-        if written is None:
-            return None
-        program = written
-    return Kernel(recorded, program, count, names)
-
-
-class _Result:
-    """What a recorded kernel returns: its result and, after it, the partials."""
-
-    def __init__(self, value: Tree, extra: list[Any]) -> None:
-        self.value = value
-        self.extra = extra
-
-
-def _register() -> None:
-    from probdiff.tree import register
-
-    register(_Result, ("value", "extra"))
-
-
-_register()
-
-
 def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) -> tuple[Tree] | None:
     top = innermost(leaves)
     forward = isinstance(f, FwdDiff)
@@ -398,12 +250,12 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
         kernel = kernel_for(inner, call, leaves, spec, None)
         if kernel is None:
             return None
-        inputs = [x for k, x in enumerate(leaves) if not isinstance(_kind(x), tuple)] + kernel.capture.lifted
+        inputs = [x for k, x in enumerate(leaves) if not isinstance(kind_of(x), tuple)] + kernel.capture.lifted
         with np.errstate(all="ignore"):
             out = interpret(kernel.program, inputs)
-        return (kernel.capture.rebuild(_filled(out, kernel, inputs)).value,)
+        return (kernel.capture.rebuild(filled(out, kernel, inputs)).value,)
     tape = top.tape
-    wanted = _wrt(f, leaves, spec)
+    wanted = f.wanted(leaves, spec)
     mine = tuple(k for k in wanted if type(leaves[k]) is Variable and leaves[k].tape is tape)
     kernel = kernel_for(inner, call, leaves, spec, mine)
     if kernel is None:
@@ -414,14 +266,14 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
     for x in leaves:
         if type(x) is Variable and x.tape is tape:
             values.append(x.value)
-        elif not isinstance(_kind(x), tuple):
+        elif not isinstance(kind_of(x), tuple):
             values.append(x)
     inputs = [leaves[k] for k in mine]
     lifted = kernel.capture.lifted
     values += [x.value if type(x) is Variable and x.tape is tape else x for x in lifted]
     out = kernel.run(values)
     count = kernel.count
-    ys = _filled(out[:count], kernel, values)
+    ys = filled(out[:count], kernel, values)
     results = []
     for y, row in zip(ys, kernel.partial_of, strict=True):
         used = [(x, out[p]) for x, p in zip(inputs, row, strict=True) if p is not None]
@@ -434,159 +286,10 @@ def _scalar_call(f: Any, inner: Any, call: Any, leaves: list[Any], spec: Any) ->
     return (rebuilt.value,)
 
 
-def _wrt(f: FwdDiff, leaves: list[Any], spec: Any) -> list[int]:
-    return f._wanted(leaves, spec) if f.wrt is not None else [k for k, x in enumerate(leaves) if is_float(x)]
-
-
-def _filled(out: list[Any], kernel: Kernel, inputs: list[Any]) -> list[Any]:
-    """Results in the common shape, except inputs that a container holds as they are."""
-    shapes = [shape_of(x) for x in inputs]
-    first = shapes[0] if shapes else ()
-    shape = first if all(s == first or s == () for s in shapes) else np.broadcast_shapes(*shapes)
-    for k, (y, o) in enumerate(zip(out, kernel.program.outputs, strict=False)):
-        if shape_of(y) != shape and not (kernel.container and type(o) is Node and o.op is None):
-            y = np.broadcast_to(y, shape)
-            out[k] = y if is_lifted(y) else y.copy()
-    return out
-
-
-# Element by element: for what cannot be recorded, and for elements that are arrays
-
-_warned: set[Any] = set()
-
-
-def _elements(leaves: list[Any], core: list[int]) -> tuple[tuple[int, ...], list[Callable[[tuple[int, ...]], Any]]]:
-    leads = []
-    for x, c in zip(leaves, core, strict=True):
-        shape = shape_of(x)
-        if len(shape) < c:
-            raise ShapeError(f"broadcast needs at least {c} axes for an element, got shape {shape}")
-        leads.append(shape[: len(shape) - c])
-    shape = np.broadcast_shapes(*leads)
-
-    def picker(x: Any, lead: tuple[int, ...]) -> Callable[[tuple[int, ...]], Any]:
-        if not lead:
-            return lambda index: x
-        skip = len(shape) - len(lead)
-        return lambda index: _plain(x[tuple(0 if n == 1 else i for i, n in zip(index[skip:], lead, strict=True))])
-
-    return shape, [picker(x, lead) for x, lead in zip(leaves, leads, strict=True)]
-
-
-def _plain(x: Any) -> Any:
-    """A scalar of an integer or boolean array as the Python number that f would get in a loop."""
-    return x.item() if isinstance(x, np.integer | np.bool_) else x
-
-
-def _by_element(f: Any, call: Any, leaves: list[Any], spec: Any, core: list[int]) -> Tree:
-    top = innermost(leaves)
-    shape, pick = _elements(leaves, core)
-    if not any(core) and not isinstance(top, Tracer):  # where nothing has a value yet, the branch itself is refused
-        _warn(call)
-    if not isinstance(f, FwdDiff) or type(top) is not Variable:
-        results = [call(*unflatten(spec, [p(i) for p in pick])) for i in np.ndindex(shape)]
-        return _gather(results, shape)
-    tape = top.tape
-    wanted = _wrt(f, leaves, spec)
-    mine = [k for k in wanted if type(leaves[k]) is Variable and leaves[k].tape is tape]
-    if not mine:
-        return _gather([call(*unflatten(spec, [p(i) for p in pick])) for i in np.ndindex(shape)], shape)
-    values = [x.value if type(x) is Variable and x.tape is tape else x for x in leaves]
-    _, pick = _elements(values, core)
-    lazy = f.mode == "lazy"
-    points = [[p(i) for p in pick] for i in np.ndindex(shape)]
-    if lazy:
-        flat = [flatten(call(*unflatten(spec, xs))) for xs in points]
-        blocks = None
-    else:
-        done = [evaluate(call, xs, spec, mine) for xs in points]
-        flat = [(out, out_spec) for out, out_spec, _ in done]
-        blocks = [b for _, _, b in done]
-    if not flat:
-        return _gather([], shape)
-    ys = [_stack([out[j] for out, _ in flat], shape) for j in range(len(flat[0][0]))]
-    inputs = [leaves[k] for k in mine]
-    closed = [y for y in ys if type(y) is Variable and y.tape is tape]
-    plain = [y.value if type(y) is Variable and y.tape is tape else y for y in ys]
-
-    def strip(p: Any) -> Any:
-        return p.value if type(p) is Variable and p.tape is tape else p
-
-    def back(y_bars: list[Any]) -> list[Any]:
-        totals = _element_bars(
-            call, spec, points, [[strip(o) for o in out] for out, _ in flat], blocks, y_bars, mine, shape, strip
-        )
-        bars = [
-            None if t is None else unbroadcast(t, shape + shape_of(t)[len(shape) :], shape_of(values[k]))
-            for k, t in zip(mine, totals, strict=True)
-        ]
-        return bars + [y_bars[j] for j, y in enumerate(ys) if type(y) is Variable and y.tape is tape]
-
-    return unflatten(flat[0][1], record_many(tape, plain, inputs + closed, back))
-
-
-def _element_bars(
-    call: Any, spec: Any, points: Any, outs: Any, blocks: Any, y_bars: Any, mine: list[int], shape: Any, strip: Any
-) -> list[Any]:
-    columns: list[list[Any]] = [[] for _ in mine]
-    full = [None if b is None else _spread(b, shape, [o[j] for o in outs]) for j, b in enumerate(y_bars)]
-    for n, index in enumerate(np.ndindex(shape)):
-        bars = [None if b is None else b[index] for b in full]
-        if blocks is not None:
-            plain = [[strip(p) for p in row] for row in blocks[n]]
-            entries = contract(plain, bars, outs[n], [points[n][k] for k in mine])
-        else:
-            entries = []
-            for k in mine:
-                one = evaluate(call, points[n], spec, [k])[2]
-                entries += contract([[strip(p) for p in row] for row in one], bars, outs[n], [points[n][k]])
-        for column, e, k in zip(columns, entries, mine, strict=True):
-            column.append(np.zeros(shape_of(points[n][k])) if e is None else e)
-    return [_stack(c, shape) if c else None for c in columns]
-
-
-def _spread(y_bar: Any, shape: tuple[int, ...], elements: list[Any]) -> Any:
-    return np.broadcast_to(y_bar, shape + shape_of(elements[0]))
-
-
-def _stack(items: list[Any], shape: tuple[int, ...]) -> Any:
-    if not any(isinstance(e, float | int | np.ndarray | np.generic | Lifted) for e in items):
-        return items[0] if items else None
-    if not shape:
-        return items[0]
-    stacked = np.stack([e if is_lifted(e) else np.asarray(e) for e in items])
-    return np.reshape(stacked, shape + shape_of(stacked)[1:])
-
-
-def _gather(results: list[Any], shape: tuple[int, ...]) -> Tree:
-    if not results:
-        return np.zeros(shape)
-    flat = [flatten(r) for r in results]
-    return unflatten(flat[0][1], [_stack([out[j] for out, _ in flat], shape) for j in range(len(flat[0][0]))])
-
-
-def _warn(call: Any) -> None:
-    code = getattr(call, "__code__", None)
-    key = code or call
-    if key in _warned:
-        return
-    _warned.add(key)
-    where = f"{code.co_filename}:{code.co_firstlineno}" if code else repr(call)
-    warnings.warn(
-        f"broadcast runs {getattr(call, '__name__', 'the function')} ({where}) element by element, because Python "
-        "asks for the value of an argument in it, or because it computes with arrays of many elements. Write the "
-        "branch with np.where, or pass the arrays with a signature, to get one compiled loop.",
-        stacklevel=4,
-    )
-
-
 def _pullback(
     f: FwdDiff, inner: Any, cores: list[int] | None, *args: Tree
 ) -> tuple[Any, Callable[[Tree], tuple[Any, ...]]]:
     """Direct pullback of a broadcast: values on the way forward, and a thunk per argument."""
-    from probdiff.ad.reverse import walk
-    from probdiff.ad.thunk import Thunk
-
     lazy = f.mode != "single_pass"
     if lazy:
         y = _call(inner, inner, cores, args, {})

@@ -18,6 +18,7 @@ from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Tracer, capture, recording
 from probdiff.ops.control import COND, SCAN, WHILE
 from probdiff.ops.dispatch import dtype_of, is_lifted, shape_of, user_line
+from probdiff.ops.elementwise import ASTYPE
 from probdiff.tree import Array, Tree, flatten, map_leaves, unflatten
 
 
@@ -119,16 +120,18 @@ def scan(
         raise ShapeError(f"{user_line()}: scan needs xs with leading axes of one length, got shapes {shapes}{asked}")
     if not lengths and length is None:
         raise ShapeError(f"{user_line()}: scan without xs needs length=")
-    n = next(iter(lengths)) if lengths else length
+    n = int(next(iter(lengths)) if lengths else length or 0)
     if not isinstance(keep_every, int | np.integer) or keep_every < 1:
         raise ParameterError(f"{user_line()}: scan.keep_every must be a positive integer, got {keep_every!r}")
-    if 1 < keep_every < n:  # type: ignore[operator]
-        return _in_pieces(f, init, (x_leaves, x_spec, int(n)), reverse, int(keep_every))  # type: ignore[arg-type]
+    if 1 < keep_every < n:
+        return _in_pieces(f, init, (x_leaves, x_spec, n), reverse, int(keep_every))
     carry, ys, y_spec = _carried("scan", _scan, f, init, (x_leaves, x_spec, n, reverse))
     return carry, unflatten(y_spec, ys) if y_spec is not None else ys
 
 
-def _in_pieces(f: Callable[..., Any], init: Tree, rows: tuple[list[Any], Any, int], reverse: bool, k: int) -> Any:
+def _in_pieces(
+    f: Callable[..., Any], init: Tree, rows: tuple[list[Any], Any, int], reverse: bool, k: int
+) -> tuple[Tree, Tree]:
     """A scan over pieces of k rows, each a scan of its own; the rows that are left over run last."""
     x_leaves, x_spec, n = rows
     pieces, rest = divmod(n, k)
@@ -302,8 +305,6 @@ def hoisted(program: Program) -> tuple[Program, list[np.ndarray]]:
 
 
 def _typed(program: Program, dtypes: list[np.dtype]) -> Program:
-    from probdiff.ops.elementwise import ASTYPE
-
     outputs = [
         o if dtype_of(o) == d else Node(ASTYPE, (o,), {"dtype": d}, shape_of(o), d)
         for o, d in zip(program.outputs, dtypes, strict=True)
@@ -319,6 +320,3 @@ def _beneath(x: Any) -> Any:
     while isinstance(x, Dual | Variable):
         x = x.value
     return x
-
-
-__all__ = ["cond", "fori_loop", "scan", "while_loop"]

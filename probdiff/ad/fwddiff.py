@@ -53,7 +53,7 @@ class FwdDiff:
         top = innermost(leaves)
         if type(top) is not Variable:
             return self.f(*args, **kwargs)
-        wrt = self._wanted(leaves, spec)
+        wrt = self.wanted(leaves, spec)
         mine = [k for k in wrt if type(leaves[k]) is Variable and leaves[k].tape is top.tape]
         if not mine:
             return self.f(*args, **kwargs)
@@ -61,7 +61,8 @@ class FwdDiff:
             functools.partial(self.f, **kwargs) if kwargs else self.f, leaves, spec, mine, top.tape, self.mode
         )
 
-    def _wanted(self, leaves: list[Any], spec: Any) -> list[int]:
+    def wanted(self, leaves: list[Any], spec: Any) -> list[int]:
+        """The leaves that this function is differentiated along."""
         if self.wrt is None:
             return [k for k, x in enumerate(leaves) if is_float(x)]
         out, start = [], 0
@@ -76,7 +77,7 @@ class FwdDiff:
         flat, spec = flatten(args)
         for x in flat:
             lift(Tape(), x)  # refuses what cannot be differentiated, by name
-        wanted = set(self._wanted(flat, spec))
+        wanted = set(self.wanted(flat, spec))
         groups, start = [], 0
         for child in spec.children():
             inside = range(start, start + child.num_leaves)

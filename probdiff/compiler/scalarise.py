@@ -18,6 +18,7 @@ from probdiff.graph.trace import Graph, Tracer
 from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, SCAN, WHILE, Control, scalar_program, shapes_of_scan
 from probdiff.ops.dispatch import Op, apply, dtype_of, shape_of
 from probdiff.ops.elementwise import ASTYPE, rows
+from probdiff.ops.index import Slot, fill, has_arrays
 
 LIMIT = 4000  # operations of a body that are worth writing out
 WIDTH = 256  # elements of one operand
@@ -136,7 +137,8 @@ def _evaluate(node: Node, args: list[np.ndarray], graph: Graph) -> Any:
     if name == "cholesky" and args[0].ndim == 2:
         return cholesky(args[0])
     if name == "solve_triangular" and args[0].ndim == args[1].ndim == 2:
-        return solve_triangular(*args, **params)
+        a, b = args
+        return solve_triangular(a, b, **params)
     raise TooLarge
 
 
@@ -193,8 +195,6 @@ def _reduce(pair: Op, x: np.ndarray, axis: tuple[int, ...], node: Node) -> np.nd
 
 
 def _pick(args: list[np.ndarray], index: tuple[Any, ...]) -> np.ndarray:
-    from probdiff.ops.index import Slot, fill
-
     x, *arrays = args
     traced = [a for a in arrays if any(isinstance(e, Tracer) for e in a.ravel())]
     if not traced:
@@ -210,8 +210,6 @@ def _pick(args: list[np.ndarray], index: tuple[Any, ...]) -> np.ndarray:
 
 
 def _put(args: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:
-    from probdiff.ops.index import fill, has_arrays
-
     x, *arrays = args
     if any(isinstance(e, Tracer) for a in arrays for e in a.ravel()):
         raise TooLarge

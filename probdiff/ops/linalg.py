@@ -1,4 +1,4 @@
-"""Products of arrays, and triangular systems. Each is linear in every argument."""
+"""Products of arrays, and triangular systems: matmul, einsum, solve_triangular."""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ class Draws:
     """Posterior draws and what the sampler says about them.
 
     posterior     name -> array (chain, draw, *shape)
-    sample_stats  lp, acceptance_rate, step_size, n_steps, int_time, diverging, energy, energy_error: (chain, draw)
+    sample_stats  lp, acceptance_rate, step_size, n_steps, int_time, diverging, energy, energy_error, and for NUTS
+                  tree_depth, reached_max_treedepth, max_energy_error: (chain, draw)
     warmup_posterior, warmup_sample_stats  the same for the warm-up, empty unless it was kept
     observed      the data; dims and coords name the axes of both
     attrs         seed, kernel, tune, partial, sampling_time and the like

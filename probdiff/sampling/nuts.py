@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, inf, isfinite, log
+from math import ceil, exp, inf, isfinite, log
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from probdiff.sampling.target import Model
 from probdiff.tree import Array
 
 PIECE = 25  # transitions of one native call; the windows of warm-up are multiples of it
+PATIENCE = 0.5  # seconds: a piece that takes longer is cut, for an interrupt has to wait for its end
 T0, KAPPA = 10.0, 0.75  # of dual averaging (Hoffman & Gelman 2014)
 GAMMA = 0.1  # they have 0.05: steps that vary so much average, in 50 iterations, to one that is a fifth too short
 
@@ -71,8 +72,8 @@ def piece(length: int, levels: int) -> Any:
             following = Averaging(*(np.where(tuning, y, x) for x, y in zip(a, learnt, strict=True)))
             info = (
                 new.logp, out.acceptance_rate, a.eps, out.n_steps, out.n_steps * a.eps, out.diverging, new.energy,
-                new.energy - out.start_energy, out.tree_depth, (out.tree_depth == max_depth) & ~out.turned & ~out.diverging,
-                out.max_energy_error,
+                new.energy - out.start_energy, out.tree_depth,
+                (out.tree_depth == max_depth) & ~out.turned & ~out.diverging, out.max_energy_error,
             )  # fmt: skip
             row = np.stack([np.float64(1.0) * x for x in info])
             return (new.q, new.logp, new.grad, following, n + stride), (new.q, new.grad, row)
@@ -147,13 +148,25 @@ class NUTS:
 
 
 class Moments:
-    """Mean and variance of rows that come in pieces (Chan, Golub & LeVeque 1979)."""
+    """Mean and variance of rows that come in pieces (Chan, Golub & LeVeque 1979).
+
+    They are summed in blocks of 25 rows, however they come, so that rounding does not depend on the pieces.
+    """
 
     def __init__(self, dim: int) -> None:
         self.n, self.mean, self.m2 = 0, np.zeros(dim), np.zeros(dim)
+        self.waiting = np.zeros((0, dim))
 
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Take in some rows."""
+        """Take in a row for each draw."""
+        if len(self.waiting):
+            rows = np.concatenate([self.waiting, rows])
+        while len(rows) >= PIECE:
+            self._merge(rows[:PIECE])
+            rows = rows[PIECE:]
+        self.waiting = rows
+
+    def _merge(self, rows: NDArray[np.float64]) -> None:
         m, mean = len(rows), rows.mean(axis=0)
         delta = mean - self.mean
         total = self.n + m
@@ -162,7 +175,9 @@ class Moments:
         self.n = total
 
     def variance(self) -> Vector:
-        """The variance of each entry; zeros before the second row."""
+        """Of all rows; none can be added after it."""
+        if len(self.waiting):
+            self._merge(self.waiting)
         return self.m2 / max(self.n - 1, 1)
 
 
@@ -186,6 +201,8 @@ class NutsChain:
         self.counter = np.uint64(0)
         self.ends = window_ends(tune)
         self.window = 0
+        self.slow = False
+        self.recorded: set[int] = set()
         eps = kernel.step_size
         if eps is None:
             with np.errstate(all="ignore"):
@@ -242,12 +259,19 @@ class NutsChain:
         stop = self.total
         if tuning:
             stop = self.ends[self.window] if self.window < len(self.ends) else self.tune
-        length = PIECE if stop - i >= PIECE else 1
-        (q, logp, grad, averaging, counter), (qs, grads, stats) = _program(length, self.kernel.max_depth)(
+        length = PIECE if stop - i >= PIECE and not self.slow else 1
+        program = _program(length, self.kernel.max_depth)
+        arguments = (
             self.density.address, self.state.q, np.float64(self.state.logp), self.state.grad, self.averaging,
             self.inv_mass, self.key, self.counter, np.int64(self.kernel.max_depth),
             np.float64(self.kernel.target_accept), np.bool_(tuning),
         )  # fmt: skip
+        if length not in self.recorded:
+            program.record(*arguments)
+            self.recorded.add(length)
+        began = perf_counter()
+        (q, logp, grad, averaging, counter), (qs, grads, stats) = program(*arguments)
+        self.slow = (perf_counter() - began) * (PIECE / length) > PATIENCE
         self.density.check()
         self.state, self.averaging, self.counter = State(q, float(logp), grad), averaging, counter
         if not tuning:
@@ -260,9 +284,9 @@ class NutsChain:
             return
         if self.window < len(self.ends):
             # The first third of the first window is the way in from the starting point.
-            if self.window or 3 * i >= self.ends[0]:
-                self.q_moments.add(qs)
-                self.grad_moments.add(grads)
+            way_in = 0 if self.window else max(ceil(self.ends[0] / 3) - i, 0)
+            self.q_moments.add(qs[way_in:])
+            self.grad_moments.add(grads[way_in:])
             if self.done_iterations == self.ends[self.window]:
                 self._renew()
         if self.done_iterations == self.tune:
@@ -273,8 +297,8 @@ class NutsChain:
 
         The ratio is the variance of a Gaussian however little of it has been seen; the first window uses it alone.
         """
-        n = self.q_moments.n
         var, var_grad = self.q_moments.variance(), self.grad_moments.variance()
+        n = self.q_moments.n
         ratio = np.where(var_grad > 0, np.sqrt(var / np.where(var_grad > 0, var_grad, 1.0)), var)
         weight = 0.0 if self.window == 0 else n / (n + 5)
         mixed = weight * var + (1 - weight) * ratio

@@ -13,7 +13,7 @@ from probdiff.tree import Array
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-TO_UNIT = 2.0**-53
+TO_UNIT = 2.0**-52
 
 
 def mix(z: Array) -> Array:
@@ -28,9 +28,14 @@ def bits(key: Array, n: Array) -> Array:
     return mix(mix(key + n * GOLDEN) ^ key)
 
 
+def open_unit(b: Array) -> Array:
+    """64 random bits as a number strictly between 0 and 1: the middles of 2^52 cells, which float64 holds exactly."""
+    return ((b >> np.uint64(12)).astype(np.float64) + 0.5) * TO_UNIT
+
+
 def uniform(key: Array, n: Array) -> Array:
     """Uniform numbers strictly between 0 and 1."""
-    return ((bits(key, n) >> np.uint64(11)).astype(np.float64) + 0.5) * TO_UNIT
+    return open_unit(bits(key, n))
 
 
 def normal(key: Array, n: Array) -> Array:

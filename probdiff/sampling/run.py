@@ -86,18 +86,10 @@ def sample(
     running = [make(c, posterior, rngs[c], states[c], tune, draws, keep_warmup) for c in range(chains)]
 
     threads = min(chains, os.cpu_count() or 1)
-    if all(getattr(chain, "native", False) for chain in running):
-        running[0].advance(0)  # compiles before threads start
-        began = perf_counter()
-        running[0].advance(0)
-        threaded = threads > 1 and perf_counter() - began > PIECE_PAYS
-    else:
-        released = threads > 1 and getattr(posterior, "releases_gil", False)
-        threaded = released and _gradient_seconds(posterior, states[0]) > THREADS_PAY
     partial = False
     with progress_display(running, progress) as redraw:
         try:
-            if threaded:
+            if threads > 1 and _threads_pay(posterior, running, states[0]):
                 _run_threads(running, threads, redraw)
             else:
                 _run_turns(running, redraw)
@@ -113,6 +105,16 @@ def sample(
 
 def _chain(kernel: Kernel, index: int, model: Model, *rest: Any) -> Chain:
     return Chain(index, model, kernel, *rest)
+
+
+def _threads_pay(model: Model, chains: Sequence[Chain], state: State) -> bool:
+    """Whether chains spend so long outside the interpreter at a time that threads are faster than turns."""
+    if all(getattr(chain, "native", False) for chain in chains):
+        chains[0].advance(0)  # compiles, before threads start
+        began = perf_counter()
+        chains[0].advance(0)
+        return perf_counter() - began > PIECE_PAYS
+    return getattr(model, "releases_gil", False) and _gradient_seconds(model, state) > THREADS_PAY
 
 
 def _run_turns(chains: Sequence[Chain], redraw: Callable[[], None]) -> None:

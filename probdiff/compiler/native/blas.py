@@ -19,7 +19,7 @@ import scipy
 
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.kernel import for_range
-from probdiff.compiler.native.scalar import DOUBLE, I8, I32, I64, PTR, cast, constant, load, memory_type, store
+from probdiff.compiler.native.values import DOUBLE, I8, I32, I64, PTR, cast, constant, load, memory_type, store
 from probdiff.graph.program import Node
 from probdiff.ops.control import CALL_DENSITY
 from probdiff.ops.dispatch import dtype_of, shape_of

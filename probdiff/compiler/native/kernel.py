@@ -19,7 +19,8 @@ import numpy as np
 
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.native import jit
-from probdiff.compiler.native.scalar import I1, I8, I64, PTR, Scope, emit, load, memory_type, store
+from probdiff.compiler.native.scalar import Scope, emit
+from probdiff.compiler.native.values import I1, I8, I64, PTR, load, memory_type, store
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 

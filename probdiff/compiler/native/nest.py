@@ -15,21 +15,11 @@ import numpy as np
 
 from probdiff.compiler.fuse import Nest, View, contiguous
 from probdiff.compiler.native import parallel
+from probdiff.compiler.native.instructions import extremum
 from probdiff.compiler.native.kernel import for_range
 from probdiff.compiler.native.parallel import BLOCKS
-from probdiff.compiler.native.scalar import (
-    F64,
-    I64,
-    PTR,
-    _extremum,
-    cast,
-    constant,
-    emit,
-    ir_type,
-    load,
-    memory_type,
-    store,
-)
+from probdiff.compiler.native.scalar import emit
+from probdiff.compiler.native.values import F64, I64, PTR, cast, constant, ir_type, load, memory_type, store
 from probdiff.compiler.region import FULL, Access, Region, Walk, _id
 from probdiff.graph.program import Node
 from probdiff.ops.dispatch import shape_of
@@ -684,7 +674,7 @@ def _combine(b: Any, name: str, x: Any, y: Any, dtype: np.dtype, flags: tuple[st
         return b.fmul(x, y, flags=flags) if real else b.mul(x, y)
     if name in ("any", "all"):
         return b.or_(x, y) if name == "any" else b.and_(x, y)
-    return _extremum(b, "maximum" if name == "max" else "minimum", x, y, dtype)
+    return extremum(b, "maximum" if name == "max" else "minimum", x, y, dtype)
 
 
 def fill(segment: Any, node: Node, value: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from probdiff.compiler.fuse import c_strides
 from probdiff.compiler.native.blas import copied
 from probdiff.compiler.native.kernel import for_range
-from probdiff.compiler.native.scalar import I8, I64, PTR, cast, constant, load, memory_type, store
+from probdiff.compiler.native.values import I8, I64, PTR, cast, constant, load, memory_type, store
 from probdiff.graph.program import Node
 from probdiff.ops.control import COND, WHILE
 from probdiff.ops.dispatch import dtype_of, shape_of

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 import probdiff
-from probdiff.compiler.native import blas, jit, parallel, scalar
+from probdiff.compiler.native import blas, instructions, jit, parallel
 
 # What emission depends on besides the program: the source of these folders.
 FOLDERS = ("compiler", "graph", "ops")
@@ -38,7 +38,7 @@ def _of_scipy(name: str) -> None:
         blas._routine(name)
     else:
         for count in range(1, 5):
-            scalar.scipy_routine(name, count)
+            instructions.scipy_routine(name, count)
 
 
 def structure(key: tuple[object, ...]) -> str | None:

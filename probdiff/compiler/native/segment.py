@@ -12,20 +12,8 @@ from probdiff.compiler.native import blas
 from probdiff.compiler.native.blas import emit_routine
 from probdiff.compiler.native.nest import emit_nest, emit_region
 from probdiff.compiler.native.nested import emit_nested
-from probdiff.compiler.native.scalar import (
-    I8,
-    I64,
-    PTR,
-    Loop,
-    Scope,
-    cast,
-    constant,
-    emit,
-    emit_program,
-    load,
-    memory_type,
-    store,
-)
+from probdiff.compiler.native.scalar import Loop, Scope, emit, emit_program
+from probdiff.compiler.native.values import I8, I64, PTR, cast, constant, load, memory_type, store
 from probdiff.compiler.region import FULL, Region
 from probdiff.graph.program import Node
 from probdiff.ops.dispatch import dtype_of

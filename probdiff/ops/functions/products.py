@@ -1,4 +1,4 @@
-"""NumPy's products and norms in terms of matmul and einsum.
+"""NumPy's products in terms of matmul and einsum.
 
 A function here is what NumPy's of its name does with lifted arrays, with the same arguments.
 """
@@ -13,11 +13,11 @@ import numpy as np
 from probdiff.errors import ShapeError, UnsupportedError
 from probdiff.ops.dispatch import apply, composed, functions, shape_of, user_line
 from probdiff.ops.linalg import EINSUM, matmul
-from probdiff.ops.protocol import astype, refuse, rule
+from probdiff.ops.protocol import refuse, rule
 from probdiff.tree import Array
 
 composed[np.matmul] = matmul
-functions[np.matmul] = matmul
+functions[np.matmul] = functions[np.linalg.matmul] = matmul
 
 
 @rule(np.dot)
@@ -41,12 +41,12 @@ def inner(a: Any, b: Any, /) -> Array:
     return np.tensordot(a, b, axes=([-1], [-1])) if len(shape_of(a)) and len(shape_of(b)) else a * b
 
 
-@rule(np.outer)
+@rule(np.outer, np.linalg.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     return np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1))
 
 
-@rule(np.tensordot)
+@rule(np.tensordot, np.linalg.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     m, n = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int | np.integer):
@@ -110,30 +110,3 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = None, **kwargs: Any)
             plain[k] = np.squeeze(o, tuple(t.index(c) for c in single))
             terms[k] = "".join(c for c in t if c not in single)
     return apply(EINSUM, *plain, subscripts=",".join(terms) + "->" + out)
-
-
-@rule(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    """Vector norms, and the matrix norms that need no singular values; at the origin the subgradient is zero."""
-    if ord is None or ord == 2 and (axis is not None and not isinstance(axis, tuple) or x.ndim == 1):
-        return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
-    if ord == "fro" and (axis is None or isinstance(axis, tuple)):
-        return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
-    if x.ndim == 1 or isinstance(axis, int):
-        if ord == 0:
-            return np.sum(astype(x != 0, x.dtype), axis=axis, keepdims=keepdims)
-        if ord == 1:
-            return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
-        if ord == np.inf:
-            return np.max(np.abs(x), axis=axis, keepdims=keepdims)
-        if ord == -np.inf:
-            return np.min(np.abs(x), axis=axis, keepdims=keepdims)
-        if isinstance(ord, int | float) and ord > 0:
-            return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
-    elif ord in (1, -1, np.inf, -np.inf) and (x.ndim == 2 or axis is not None):
-        rows_, cols = (0, 1) if axis is None else (k % x.ndim for k in axis)
-        inner, outer = (rows_, cols) if abs(ord) == 1 else (cols, rows_)
-        sums = np.sum(np.abs(x), axis=inner, keepdims=True)
-        z = np.max(sums, axis=outer, keepdims=True) if ord > 0 else np.min(sums, axis=outer, keepdims=True)
-        return z if keepdims else np.squeeze(z, (rows_, cols))
-    raise UnsupportedError(f"{user_line()}: np.linalg.norm(ord={ord!r}, axis={axis!r}) has no derivative rule.")

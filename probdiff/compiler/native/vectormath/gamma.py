@@ -10,14 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.compiler.native.vectormath.bits import fma, polynomial
-from probdiff.compiler.native.vectormath.coefficients import (
-    GAMMALN,
-    PSI,
-    PSI_TAIL,
-    SINPI,
-    STIRLING,
-    TRIGAMMA_TAIL,
-)
+from probdiff.compiler.native.vectormath.coefficients import GAMMALN, PSI, PSI_TAIL, SINPI, STIRLING, TRIGAMMA_TAIL
 from probdiff.compiler.native.vectormath.logarithm import exponent_and_fraction, log, log_of_fraction
 from probdiff.tree import Array
 

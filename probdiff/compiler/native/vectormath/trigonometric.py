@@ -9,15 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff.compiler.native.vectormath.bits import (
-    ROUND,
-    fma,
-    horner,
-    polynomial,
-    to_bits,
-    two_product,
-    two_sum,
-)
+from probdiff.compiler.native.vectormath.bits import ROUND, fma, horner, polynomial, to_bits, two_product, two_sum
 from probdiff.compiler.native.vectormath.coefficients import ARCSIN, ARCTAN, COS, SIN
 from probdiff.tree import Array
 
