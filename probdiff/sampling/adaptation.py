@@ -28,7 +28,7 @@ class DualAveraging:
 
     def __init__(self, eps: float, target: float, gamma: float = 0.05, t0: float = 10.0, kappa: float = 0.75) -> None:
         self.target, self.gamma, self.t0, self.kappa = target, gamma, t0, kappa
-        self.mu = log(10 * eps)
+        self.mu = log(eps)  # eps was searched for: the usual log(10 eps) spoils averages of few iterations
         self.t, self.h, self.log_mean = 0, 0.0, log(eps)
 
     def update(self, accept: float) -> float:

@@ -40,8 +40,11 @@ class Averaging(NamedTuple):
 
     @classmethod
     def start(cls, eps: float) -> Averaging:
-        """Before the first transition, at step size `eps`."""
-        return cls(np.float64(eps), np.float64(log(10 * eps)), np.float64(0), np.float64(0), np.float64(log(eps)))
+        """Before the first transition, at step size `eps`.
+
+        mu is log eps: `eps` was searched for, and the usual log(10 eps) spoils averages of few iterations.
+        """
+        return cls(np.float64(eps), np.float64(log(eps)), np.float64(0), np.float64(0), np.float64(log(eps)))
 
     def update(self, accept: Array, target: Array) -> Averaging:
         """After a transition with this acceptance."""

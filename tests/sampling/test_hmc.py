@@ -81,7 +81,7 @@ def test_moments_notice_a_wrong_integrator(integrator):
 
 
 def test_stationary_density_is_the_target():
-    draws = sample(Target(gumbel, 1), 5000, 500, 4, seed=2)
+    draws = sample(Target(gumbel, 1), 5000, 500, 4, seed=2, kernel=HMC())
     row = draws.summary()["x[0]"]
     assert row["ess_bulk"] > 2000
     x = draws["x"][:, :, 0]
@@ -96,7 +96,7 @@ def test_a_strongly_correlated_gaussian_mixes():
         grad = -(precision @ q)
         return 0.5 * float(q @ grad), grad
 
-    columns = sample(Target(logdensity, 5), 1000, 1000, 4, seed=0).summary().columns
+    columns = sample(Target(logdensity, 5), 1000, 1000, 4, seed=0, kernel=HMC()).summary().columns
     assert np.max(columns["r_hat"]) < 1.01
     assert min(np.min(columns["ess_bulk"]), np.min(columns["ess_tail"])) > 400
 
@@ -113,7 +113,7 @@ def test_noncentred_eight_schools():
         d_log_tau = tau * float(s @ z) - 2 * (tau / 5) ** 2 / (1 + (tau / 5) ** 2) + 1
         return logp, np.concatenate([[s.sum() - mu / 25, d_log_tau], tau * s - z])
 
-    draws = sample(Target(logdensity, 10), 1000, 1000, 4, seed=0)
+    draws = sample(Target(logdensity, 10), 1000, 1000, 4, seed=0, kernel=HMC())
     columns = draws.summary().columns
     assert np.max(columns["r_hat"]) < 1.01
     assert min(np.min(columns["ess_bulk"]), np.min(columns["ess_tail"])) > 400
@@ -156,7 +156,8 @@ def test_nan_region_ends_a_trajectory_and_is_never_entered():
     def logdensity(q):
         return (-0.5 * float(q @ q), -q) if q[0] <= 1 else (nan, -q)
 
-    draws = sample(Target(logdensity, 1, initial=lambda rng: rng.uniform(-2, 0, 1)), 500, 500, 2, seed=0)
+    draws = sample(Target(logdensity, 1, initial=lambda rng: rng.uniform(-2, 0, 1)), 500, 500, 2, seed=0,
+                   kernel=HMC())  # fmt: skip
     assert np.max(draws["x"]) <= 1
     diverging = draws.sample_stats["diverging"]
     assert diverging.any()

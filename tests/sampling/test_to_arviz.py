@@ -6,7 +6,10 @@ import pytest
 from probdiff.sampling import Draws, Target, sample
 from probdiff.sampling.to_arviz import import_arviz, uses_datatree
 
-STATS = {"lp", "acceptance_rate", "step_size", "n_steps", "int_time", "diverging", "energy", "energy_error"}
+STATS = {
+    "lp", "acceptance_rate", "step_size", "tree_depth", "n_steps", "reached_max_treedepth", "diverging", "energy",
+    "energy_error", "max_energy_error", "int_time",
+}  # fmt: skip
 
 
 class Schools(Target):
