@@ -52,6 +52,9 @@ class Tagged:
         self.value = value
         self.name = name
 
+    def __repr__(self) -> str:
+        return f"Tagged({self.value!r}, {self.name!r})"
+
 
 register(Tagged, ("value",), static=("name",))
 

@@ -63,14 +63,17 @@ class Dual(Lifted):
         value = self.value
         if type(value) is not np.float64 and type(value) is not np.ndarray:
             return None
-        values: tuple[Any, ...] = (value,)
         i = 0
-        if len(args) == 2:
-            i = 0 if args[0] is self else 1
-            other = args[1 - i]
-            if isinstance(other, Lifted):
+        if len(args) == 1:
+            values: tuple[Any, ...] = (value,)
+        elif args[0] is self:
+            if isinstance(args[1], Lifted):
                 return None
-            values = (value, other) if i == 0 else (other, value)
+            values = (value, args[1])
+        else:
+            if isinstance(args[0], Lifted):
+                return None
+            values, i = (args[0], value), 1
         z = op.evaluate(*values)
         derivative = op.partials[i]
         if derivative is None:
@@ -80,7 +83,10 @@ class Dual(Lifted):
                 derivative = derivative(*values, z)
         elif type(derivative) is not float:
             derivative = derivative(*values, z)
-        return Dual(self.level, z, tuple([None if d is None else chain(derivative, d) for d in self.partials]))
+        partials = self.partials
+        if len(partials) == 1 and partials[0] is not None:
+            return Dual(self.level, z, (chain(derivative, partials[0]),))
+        return Dual(self.level, z, tuple([None if d is None else chain(derivative, d) for d in partials]))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -99,6 +99,8 @@ def is_lifted(x: Any) -> bool:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """Shape of a number, an array or a lifted array."""
+    if type(x) is float:
+        return ()
     return x.shape if hasattr(x, "shape") else np.shape(x)
 
 
@@ -337,6 +339,9 @@ for _name in (
     setattr(Lifted, _name, _method(_name))
 
 
+_plain = frozenset((float, int, np.float64, np.ndarray))  # nothing to differentiate: no need to look for a level
+
+
 def _operand(x: Any) -> bool:
     return isinstance(x, Lifted | float | int | np.ndarray | np.generic | complex)
 
@@ -346,11 +351,15 @@ def install_operators(table: Mapping[str, Op]) -> None:
 
     def binary(op: Op) -> tuple[Callable[..., Any], Callable[..., Any]]:
         def forward(self: Lifted, other: Any) -> Array:
+            if type(other) in _plain:
+                return self.process(op, (self, other), {})
             if isinstance(other, list):
                 other = np.asarray(other)
             return apply(op, self, other) if _operand(other) else NotImplemented
 
         def backward(self: Lifted, other: Any) -> Array:
+            if type(other) in _plain:
+                return self.process(op, (other, self), {})
             if isinstance(other, list):
                 other = np.asarray(other)
             return apply(op, other, self) if _operand(other) else NotImplemented

@@ -160,7 +160,7 @@ def _times(x: Any, y: Any) -> Any:
             if squares == squares:
                 return z
             return np.where(np.equal(x, 0) | np.equal(y, 0), np.zeros((), z.dtype), z)
-    return x * y if x != 0 and y != 0 else x * 0 if x == 0 else y * 0
+    return x * y if x and y else y * 0 if x else x * 0
 
 
 rows: dict[str, Elementwise] = {}
