@@ -23,6 +23,8 @@ __all__ = [
     "CovarianceMatrix",
     "Integers",
     "Interval",
+    "LogWeightVector",
+    "LogWeights",
     "Nonnegative",
     "NonnegativeInteger",
     "OpenUnit",
@@ -163,6 +165,16 @@ class Vectors(Support):
 
 
 @dataclass(frozen=True, repr=False)
+class LogWeights(Support):
+    """Vectors (last axis) of finite numbers and -inf, not of -inf alone: logarithms of weights, some of them zero."""
+
+    event_ndim: ClassVar[int] = 1
+
+    def contains(self, x: Array) -> Array:
+        return np.all(x < math.inf, axis=-1) & np.any(x > -math.inf, axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
 class PositiveVectors(Support):
     """Vectors (last axis) of positive, finite numbers."""
 
@@ -281,6 +293,7 @@ nonnegative_integers = Integers("nonnegative_integers", "a nonnegative integer",
 boolean = Boolean("boolean", "0 or 1", 0.0, 1.0)
 simplex = Simplex("simplex", "nonnegative numbers that sum to one", 0.0, 1.0)
 real_vector = Vectors("real_vector", "finite")
+log_weights = LogWeights("log_weights", "finite, or -inf for some")
 positive_vector = PositiveVectors("positive_vector", "positive", 0.0)
 positive_definite = PositiveDefinite("positive_definite", "symmetric and positive definite")
 covariance_matrix = PositiveDefinite("covariance_matrix", "symmetric and positive definite")
@@ -306,6 +319,7 @@ PositiveProbability = Annotated[Any, positive_unit_interval]
 NonnegativeInteger = Annotated[Any, nonnegative_integers]
 ProbabilityVector = Annotated[Any, simplex]
 RealVector = Annotated[Any, real_vector]
+LogWeightVector = Annotated[Any, log_weights]
 PositiveVector = Annotated[Any, positive_vector]
 CovarianceMatrix = Annotated[Any, positive_definite]
 TriangularFactor = Annotated[Any, lower_cholesky]

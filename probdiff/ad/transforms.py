@@ -77,6 +77,8 @@ def _value_and_gradients(
         walk(tape, [(y, 1.0)] if value is not y else [])
     grads = tuple([collect(plan) for plan in plans])
     tape.entries.clear()
+    if type(value) is np.ndarray:
+        value = value[()]
     if has_aux:
         return (value, map_leaves(lambda a: drop(a, tape), aux)), grads
     return value, grads

@@ -23,7 +23,9 @@ from probdiff.distributions import (
     Bernoulli,
     Beta,
     Binomial,
+    Categorical,
     ChiSquared,
+    Dirichlet,
     Exponential,
     Gamma,
     HalfCauchy,
@@ -359,6 +361,53 @@ def empty_data(expected: dict[str, Any]) -> None:
     assert probdiff_special.logsumexp(np.zeros(0)) == -np.inf
     assert_gradient(probdiff_special.logsumexp, np.zeros(0), expected=(np.zeros(0),))
     assert Normal(np.zeros(3), 1.0).logpdf(np.zeros((0, 3))).shape == (0, 3)
+
+
+@case("MV07")
+def edge_of_the_simplex(expected: dict[str, Any]) -> None:
+    alpha, x = np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.4, 0.6])
+    assert Dirichlet(alpha).logpdf(x) == pytest.approx(expected["logpdf"], rel=1e-14)
+    slope = np.array([0.0, *expected["d/dx"][1:]])
+    assert_gradient(lambda x: Dirichlet(alpha).logpdf(x), x, expected=(slope,))
+    assert_gradient(
+        lambda rest: Dirichlet(np.concatenate([np.ones(1), rest])).logpdf(x),
+        alpha[1:],
+        expected=(np.array(expected["d/dalpha[1:]"]),),
+    )
+
+    def tiny(t: Any) -> Any:
+        return Dirichlet(np.array([1.0, 1.0, 2.0])).logpdf(np.array([0.4, 0.6, 0.0]) + t * np.array([0.0, 0.0, 1.0]))
+
+    assert_gradient(tiny, 1.1665e-39, expected=(expected["tiny slope"],))
+
+
+@case("MV08")
+def forbidden_label(expected: dict[str, Any]) -> None:
+    logits = np.array([0.0, 0.0, -np.inf])
+    masses = Categorical(logits=logits).logpdf(np.arange(3))
+    np.testing.assert_allclose(masses[:2], expected["logpmf(0)"], rtol=1e-15)
+    assert masses[2] == -np.inf
+    assert_gradient(lambda w: Categorical(logits=w).logpdf(0), logits, expected=(np.array(expected["grad logpmf(0)"]),))
+    assert Categorical(logits=logits).entropy() == pytest.approx(expected["entropy"], rel=1e-15)
+    assert_gradient(lambda w: Categorical(logits=w).entropy(), logits, expected=(np.zeros(3),))
+    forbidden = Categorical(np.array([0.5, 0.5, 0.0]))
+    assert forbidden.logpdf(0) == pytest.approx(expected["logpmf(0)"], rel=1e-15)
+    assert forbidden.logpdf(2) == -np.inf
+    assert forbidden.entropy() == pytest.approx(expected["entropy"], rel=1e-15)
+    for nowhere in ([-np.inf, -np.inf], [0.0, np.inf], [0.0, np.nan]):
+        with pytest.raises(ParameterError, match="-inf for some"):
+            Categorical(logits=np.array(nowhere))
+
+
+@case("MV09")
+def saturated_logit(expected: dict[str, Any]) -> None:
+    for y in (0, 1):
+        assert Bernoulli(logits=800.0).logpdf(y) == (expected["logpmf(0|800)"] if y == 0 else 0.0)
+        assert_gradient(lambda t, y=y: Bernoulli(logits=t).logpdf(y), 800.0, expected=(expected[f"slope y={y}"],))
+    assert Bernoulli(logits=800.0).entropy() == pytest.approx(expected["entropy"], abs=1e-300)
+    assert_gradient(lambda t: Bernoulli(logits=t).entropy(), 800.0, expected=(0.0,))
+    for p in (0.0, 1.0):
+        assert Bernoulli(p).entropy() == 0.0
 
 
 def test_every_row_has_a_check() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import entr
 
 from probdiff.distributions.base import Discrete
-from probdiff.distributions.support import Integers, ProbabilityVector, RealVector, integer_interval
+from probdiff.distributions.support import Integers, LogWeightVector, ProbabilityVector, integer_interval
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array
 
@@ -17,11 +17,11 @@ class Categorical(Discrete):
     """P(k) = p_k,  k = 0, …, K - 1.
 
     p       probabilities along the last axis
-    logits  real, along the last axis, in place of p: p = exp(logits) / Σ exp(logits)
+    logits  along the last axis, in place of p: p = exp(logits) / Σ exp(logits); -inf forbids a label
     """
 
     p: ProbabilityVector = None
-    logits: RealVector = None
+    logits: LogWeightVector = None
 
     exclusive = ("p", "logits")
 
