@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,7 @@ def match(spec: Any, tree: Tree, n: int) -> list[Any]:
     return out
 
 
+@lru_cache(maxsize=1024)
 def numbered(argnums: int | tuple[int, ...], n: int) -> tuple[int, ...]:
     """Argument numbers as a tuple, negative ones counted from the end."""
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)

@@ -90,8 +90,11 @@ class Partials:
     def walk(self, z: Variable, z_bar: Array) -> None:
         """Add z_bar times each partial to the cotangent of its input."""
         shape = z.shape
+        one = type(z_bar) is float and z_bar == 1.0  # the seed of a sum, which is passed through as it is
         for x, p in zip(self.inputs, self.partials, strict=True):
-            if p is not None:
+            if one and type(p) is np.ndarray and type(x.value) is np.ndarray and p.shape == x.value.shape:
+                x.x_bar = p if x.x_bar is None else x.x_bar + p
+            elif p is not None:
                 _add(x, unbroadcast(chain(p, z_bar), shape, x.shape))
 
 

@@ -35,6 +35,8 @@ def value_and_grad(
 
     With `has_aux`, f returns (value, aux) and so does the first entry of the result.
     """
+    if not isinstance(argnums, int):
+        argnums = tuple(argnums)
 
     @functools.wraps(f, updated=())
     def wrapped(*args: Tree, **kwargs: Any) -> tuple[Any, Any]:
