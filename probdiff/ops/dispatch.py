@@ -99,6 +99,9 @@ def is_lifted(x: Any) -> bool:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """Shape of a number, an array or a lifted array."""
+    if type(x) is np.ndarray:  # most are: asking for the attribute takes longer
+        shape: tuple[int, ...] = x.shape
+        return shape
     if type(x) is float:
         return ()
     return x.shape if hasattr(x, "shape") else np.shape(x)
@@ -179,6 +182,9 @@ class Lifted:
             op = ufuncs.get(ufunc)
             if op is not None:
                 return self.process(op, args, {}) if len(args) == 1 else apply(op, *args)
+            function = composed.get(ufunc)
+            if function is not None:
+                return function(*args)
         from probdiff.ops.protocol import call_ufunc
 
         return call_ufunc(ufunc, method, args, kwargs)
