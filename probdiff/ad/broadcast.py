@@ -97,7 +97,6 @@ class Route(NamedTuple):
     """How a call of kinds seen before goes: straight to machine code and onto the tape."""
 
     native: Any
-    inputs: list[int]  # leaves that are inputs of the kernel
     mine: list[int]  # leaves that carry a partial
     partials: list[int]  # which output of the kernel belongs to each of them
 
@@ -154,7 +153,7 @@ def _remember(inner: Any, leaves: list[Any], spec: Any, kernel: Kernel, mine: tu
             return
         kinds.append(x.dtype)
     partials = [p for p in kernel.partial_of[0] if p is not None]
-    _routes[(mark, spec, *kinds)] = Route(kernel.native, list(range(len(leaves))), list(mine), partials)
+    _routes[(mark, spec, *kinds)] = Route(kernel.native, list(mine), partials)
 
 
 def _core_dimensions(signature: str) -> list[int]:

@@ -15,7 +15,17 @@ from probdiff.compiler.inline import inlined
 from probdiff.compiler.interpret import interpret
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import Graph, Tracer
-from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, SCAN, WHILE, Control, scalar_program, shapes_of_scan
+from probdiff.ops.control import (
+    CALL_DENSITY,
+    COND,
+    PROJECT,
+    SCAN,
+    WHILE,
+    Control,
+    row_range,
+    scalar_program,
+    shapes_of_scan,
+)
 from probdiff.ops.dispatch import Op, apply, dtype_of, shape_of
 from probdiff.ops.elementwise import ASTYPE, rows
 from probdiff.ops.index import Slot, fill, has_arrays
@@ -313,10 +323,10 @@ def rewritten(op: Control, args: list[Any], params: dict[str, Any]) -> tuple[Any
     if written is None or op.batch(tuple(args), params) != ():
         return tuple(op.run(*args, **params))
     k = params.get("carry", 0)
-    row_range = range(k, k + params.get("xs", 0)) if op is SCAN else range(0)
+    by_row = row_range(op, params)
     flat: list[Any] = []
     for j, a in enumerate(args):
-        if j in row_range:
+        if j in by_row:
             columns = np.reshape(a, (shapes[j][0], int(np.prod(shapes[j][1:], dtype=int))))
             flat += [columns[:, c] for c in range(shape_of(columns)[1])]
         elif shapes[j] == ():

@@ -59,8 +59,9 @@ class Control(Op):
 
 def row_range(op: Control, params: dict[str, Any]) -> range:
     """Which operands a scan reads row by row."""
-    first = params["carry"] if op is SCAN else 0
-    return range(first, first + params["xs"]) if op is SCAN else range(0)
+    if op is not SCAN:
+        return range(0)
+    return range(params["carry"], params["carry"] + params["xs"])
 
 
 class Cond(Control):
@@ -132,9 +133,9 @@ def shapes_of_scan(params: dict[str, Any], batch: tuple[int, ...] = ()) -> Kinds
 
 def scalar_program(program: Any) -> bool:
     """Whether every value of a program is a scalar made by elementwise operations, so that it can act on arrays."""
-    known = _scalar.get(id(program))
-    if known is not None and known[0] is program:
-        return known[1]
+    if program.scalar is not None:
+        known: bool = program.scalar
+        return known
     fits = all(n.shape == () for n in program.inputs) and all(shape_of(o) == () for o in program.outputs)
     for n in program.nodes:
         if not fits or n.op is CALL_DENSITY:
@@ -144,11 +145,10 @@ def scalar_program(program: Any) -> bool:
         fits = n.shape == () and (n.op.elementwise or n.op is PROJECT or (isinstance(n.op, Control) and inner))
         if isinstance(n.op, Scan) and n.params["xs"]:
             fits = False
-    _scalar[id(program)] = (program, fits)
+    program.scalar = fits
     return fits
 
 
-_scalar: dict[int, tuple[Any, bool]] = {}
 PROJECT = Project()
 COND = Cond()
 WHILE = While()

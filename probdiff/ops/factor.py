@@ -140,7 +140,23 @@ def _indefinite(name: str) -> Callable[..., str]:
     return reason
 
 
-class LogDet(Op):
+class OfMatrix(Op):
+    """A number for each square matrix; `slope` is the matrix of its derivatives."""
+
+    def slope(self, a: Array) -> Array:
+        raise NotImplementedError(self.name)
+
+    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
+        return square_shape(self.name, args[0])[:-2], floating(args[0])
+
+    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
+        return total(self.slope(args[0]), dots[0])
+
+    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
+        return on_matrices(z_bar, z) * self.slope(args[0])
+
+
+class LogDet(OfMatrix):
     """log det a of a symmetric positive definite matrix, from its lower triangle. Its gradient is the inverse."""
 
     name = "logdet"
@@ -149,14 +165,8 @@ class LogDet(Op):
         factor = attempt(np.linalg.cholesky, _indefinite(self.name), a)
         return 2.0 * np.sum(np.log(np.diagonal(factor, 0, -2, -1)), axis=-1)
 
-    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
-        return square_shape(self.name, args[0])[:-2], floating(args[0])
-
-    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
-        return total(apply(POSITIVE_INV, args[0]), dots[0])
-
-    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
-        return on_matrices(z_bar, z) * apply(POSITIVE_INV, args[0])
+    def slope(self, a: Array) -> Array:
+        return apply(POSITIVE_INV, a)
 
 
 class PositiveInv(Op):
@@ -249,7 +259,7 @@ class Inv(Op):
         return -np.matmul(t, np.matmul(np.broadcast_to(z_bar, shape_of(z)), t))
 
 
-class Det(Op):
+class Det(OfMatrix):
     """The determinant. Its gradient is the matrix of cofactors, which singular matrices have, too."""
 
     name = "det"
@@ -257,14 +267,8 @@ class Det(Op):
     def evaluate(self, a: Any) -> Any:
         return np.linalg.det(a)
 
-    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
-        return square_shape(self.name, args[0])[:-2], floating(args[0])
-
-    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
-        return total(apply(COFACTORS, args[0]), dots[0])
-
-    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
-        return on_matrices(z_bar, z) * apply(COFACTORS, args[0])
+    def slope(self, a: Array) -> Array:
+        return apply(COFACTORS, a)
 
 
 class Cofactors(Op):
@@ -341,7 +345,7 @@ def _oriented(a: Any) -> tuple[Any, Any, Any, Any]:
     return u, s, v, (np.linalg.det(u) * np.linalg.det(v))[..., None, None]
 
 
-class LogAbsDet(Op):
+class LogAbsDet(OfMatrix):
     """log |det a|, -inf for a singular matrix (where the gradient is NaN)."""
 
     name = "logabsdet"
@@ -349,14 +353,8 @@ class LogAbsDet(Op):
     def evaluate(self, a: Any) -> Any:
         return np.linalg.slogdet(a)[1]
 
-    def infer(self, args: tuple[Any, ...], params: dict[str, Any]) -> Inferred:
-        return square_shape(self.name, args[0])[:-2], floating(args[0])
-
-    def jvp(self, z: Array, args: list[Array], dots: list[Array], params: dict[str, Any]) -> Array:
-        return total(transposed(apply(INV, args[0], strict=False)), dots[0])
-
-    def vjp(self, z_bar: Array, z: Array, args: list[Array], params: dict[str, Any], i: int) -> Array:
-        return on_matrices(z_bar, z) * transposed(apply(INV, args[0], strict=False))
+    def slope(self, a: Array) -> Array:
+        return transposed(apply(INV, a, strict=False))
 
 
 class SignDet(LogAbsDet):

@@ -50,7 +50,7 @@ def leading(view: Any) -> tuple[str, int] | None:
 
 
 @functools.cache
-def _routine(name: str) -> str:
+def routine(name: str) -> str:
     """The symbol of a BLAS or LAPACK routine."""
     from scipy.linalg import cython_blas, cython_lapack
 
@@ -151,7 +151,7 @@ class Caller:
 
     def call(self, name: str, args: list[Any]) -> None:
         """Call a routine by its name."""
-        f = self.segment.scope.declare(_routine(name), ir.VoidType(), [PTR] * len(args))
+        f = self.segment.scope.declare(routine(name), ir.VoidType(), [PTR] * len(args))
         self.b.call(f, args)
 
 

@@ -35,7 +35,7 @@ def _of_scipy(name: str) -> None:
     from scipy.linalg import cython_blas
 
     if name == "dpotrf" or name in cython_blas.__pyx_capi__:
-        blas._routine(name)
+        blas.routine(name)
     else:
         for count in range(1, 5):
             instructions.scipy_routine(name, count)
