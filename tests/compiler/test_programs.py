@@ -200,11 +200,8 @@ def same(native: Any, plain: Any, rtol: float, least: float = 0.0) -> None:
         np.testing.assert_allclose(g, e, rtol=rtol, atol=rtol * max(scale, least))
 
 
-# 200 programs, each compiled with its gradient and a Hessian-vector product; the same ones in every run.
-@settings(max_examples=200, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_random_programs(data: Any) -> None:
-    f = Draw(data)
+def assert_agreement(f: Draw) -> None:
+    """A program, its gradient and a Hessian-vector product: machine code beside the interpreter, and beside NumPy."""
     index, *floats = f.inputs
     rng = np.random.default_rng(1)
     direction = [rng.normal(size=np.shape(x))[()] for x in floats]
@@ -227,6 +224,23 @@ def test_random_programs(data: Any) -> None:
     # sums of products of all steps, reassociated; a slope such as 1 - tanh(x)**2 is exact to the rounding of 1 only
     same(native[1], plain[1], 1e-10, least=1.0)
     same(native[2], plain[2], 1e-9, least=1.0)
+
+
+# The same programs in every run.
+ALIKE: Any = {"deadline": None, "derandomize": True, "database": None, "suppress_health_check": list(HealthCheck)}
+
+
+@settings(max_examples=200, **ALIKE)
+@given(st.data())
+def test_random_programs(data: Any) -> None:
+    assert_agreement(Draw(data))
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, **ALIKE)
+@given(st.data())
+def test_many_random_programs(data: Any) -> None:
+    assert_agreement(Draw(data))
 
 
 def both(f: Callable[..., Any], *args: Any, rtol: float = 1e-13) -> Any:
