@@ -6,10 +6,13 @@ Windows and constants are those of the Stan reference manual; dual averaging is 
 from __future__ import annotations
 
 from math import exp, inf, isfinite, log, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from probdiff.sampling.kernel import Kernel, LogDensity, Settings, State, Vector, settings
+from probdiff.sampling.metric import Metric
+from probdiff.tree import Array
 
 EPS_MIN, EPS_MAX = 1e-12, 1e12
 MASS_MIN, MASS_MAX = 1e-20, 1e20
@@ -48,6 +51,42 @@ class DualAveraging:
         return exp(self.log_mean)
 
 
+T0, KAPPA = 10.0, 0.75
+"""Of dual averaging (Hoffman & Gelman 2014)."""
+GAMMA = 0.1
+"""They have 0.05: steps that vary so much average, in 50 iterations, to one that is a fifth too short."""
+
+
+class Averaging(NamedTuple):
+    """Dual averaging of log eps, as numbers that a traced program can carry.
+
+    H_t = (1 - 1/(t + t0)) H_{t-1} + (target - a_t)/(t + t0);  log eps_t = mu - sqrt(t)/gamma H_t
+    """
+
+    eps: Array
+    mu: Array
+    h: Array
+    t: Array
+    log_mean: Array
+
+    @classmethod
+    def start(cls, eps: float) -> Averaging:
+        """Before the first transition, at step size `eps`.
+
+        mu is log eps: `eps` was searched for, and the usual log(10 eps) spoils averages of few iterations.
+        """
+        return cls(np.float64(eps), np.float64(log(eps)), np.float64(0), np.float64(0), np.float64(log(eps)))
+
+    def update(self, accept: Array, target: Array) -> Averaging:
+        """After a transition with this acceptance."""
+        t = self.t + 1.0
+        weight = 1.0 / (t + T0)
+        h = (1.0 - weight) * self.h + weight * (target - accept)
+        log_eps = np.clip(self.mu - np.sqrt(t) / GAMMA * h, log(EPS_MIN), log(EPS_MAX))
+        fade = t**-KAPPA
+        return Averaging(np.exp(log_eps), self.mu, h, t, fade * log_eps + (1.0 - fade) * self.log_mean)
+
+
 class Welford:
     """Running mean and variance of vectors (Welford 1962)."""
 
@@ -82,23 +121,49 @@ def window_ends(tune: int) -> list[int]:
     return ends
 
 
+class Window(NamedTuple):
+    """A part of NUTS's warm-up: the iteration it ends before, its greatest depth, and whether a metric is learnt."""
+
+    end: int
+    depth: int
+    learns: bool = True
+
+
+def windows(tune: int) -> list[Window]:
+    """The parts of a warm-up of `tune` iterations.
+
+    Four of 25, for the first metrics are the worst, then 50, 100, 200 and so on, and 50 for the step size alone. Until
+    there is a metric, a trajectory has at most 2^6 steps: its length means nothing yet. Below 150 iterations the parts
+    are those of `window_ends`.
+    """
+    if tune < 150:
+        ends = window_ends(tune)
+    else:
+        ends, size = [25], 25
+        while ends[-1] < tune - 50:
+            end = ends[-1] + size
+            size = 25 if end < 100 else 2 * size
+            ends.append(tune - 50 if end + size > tune - 50 else end)
+    found = [Window(end, 6 if k == 0 else 20) for k, end in enumerate(ends)]
+    return [*found, Window(tune, 20, False)]
+
+
 def first_step_size(
-    rng: np.random.Generator, logdensity: LogDensity, kernel: Kernel, state: State, inv_mass: Vector, eps: float
+    rng: np.random.Generator, logdensity: LogDensity, state: State, metric: Metric, eps: float
 ) -> float:
     """Double or halve `eps`, at most 50 times, until one leapfrog step crosses an acceptance of 0.8.
 
     A step that lands where there is no finite energy counts as refused, so the search goes to smaller steps and ends.
     """
-    z = rng.standard_normal(len(inv_mass))
-    sd = np.sqrt(inv_mass)
-    p = z / sd
-    energy = 0.5 * float(z @ z) - state.logp
+    r = rng.standard_normal(len(state.q))
+    energy = 0.5 * float(r @ r) - state.logp
+    force = metric.pull(state.grad)
 
     def good(eps: float) -> bool:
-        half = p + 0.5 * eps * state.grad
-        logp, grad = logdensity(state.q + eps * inv_mass * half)
-        v = sd * (half + 0.5 * eps * grad)
-        error = 0.5 * float(v @ v) - float(logp) - energy
+        half = r + 0.5 * eps * force
+        logp, grad = logdensity(state.q + eps * metric.spread(half))
+        end = half + 0.5 * eps * metric.pull(grad)
+        error = 0.5 * float(end @ end) - float(logp) - energy
         return isfinite(error) and error < -log(0.8)
 
     upwards = good(eps)
@@ -150,7 +215,7 @@ class Warmup:
         self.inv_mass = np.ones(dim)
         eps = kernel.step_size
         if eps is None:
-            eps = first_step_size(rng, logdensity, kernel, state, self.inv_mass, 0.1)
+            eps = first_step_size(rng, logdensity, state, Metric.diagonal(np.sqrt(self.inv_mass)), 0.1)
         self.averaging = DualAveraging(eps, kernel.target_accept)
         self.settings = self._settings(eps)
         self._clear(dim)
@@ -186,7 +251,7 @@ class Warmup:
         if self.kernel.path_length is None and self.window:
             self.path = pi / 2 * sqrt(widest(np.array(self.rows) / np.sqrt(self.inv_mass)))
         self.window += 1
-        eps = first_step_size(self.rng, self.logdensity, self.kernel, state, self.inv_mass, 0.5)
+        eps = first_step_size(self.rng, self.logdensity, state, Metric.diagonal(np.sqrt(self.inv_mass)), 0.5)
         self.averaging = DualAveraging(eps, self.kernel.target_accept)
         self.settings = self._settings(eps)
         self._clear(len(state.q))

@@ -15,6 +15,7 @@ from probdiff.sampling.adaptation import (
 )
 from probdiff.sampling.hmc import HMC
 from probdiff.sampling.kernel import State
+from probdiff.sampling.metric import Metric
 
 
 def gaussian(q):
@@ -86,7 +87,7 @@ def test_search_finds_the_scale(scale):
         return -0.5 * float(q @ q) / scale**2, -q / scale**2
 
     state = State(np.zeros(3), 0.0, np.zeros(3))
-    eps = first_step_size(np.random.default_rng(0), logdensity, HMC(), state, np.ones(3), 0.1)
+    eps = first_step_size(np.random.default_rng(0), logdensity, state, Metric.diagonal(np.ones(3)), 0.1)
     assert 0.1 * scale < eps < 10 * scale
 
 
@@ -100,7 +101,7 @@ def test_search_is_bounded(logp, grad):
 
     state = State(np.zeros(2), 0.0, np.ones(2))
     with np.errstate(all="ignore"):
-        eps = first_step_size(np.random.default_rng(0), logdensity, HMC(), state, np.ones(2), 0.1)
+        eps = first_step_size(np.random.default_rng(0), logdensity, state, Metric.diagonal(np.ones(2)), 0.1)
     assert len(calls) <= 51
     assert EPS_MIN <= eps <= EPS_MAX
 
