@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -208,10 +208,16 @@ def find_part(module: str, name: str) -> Any:
 
 
 def run_child(
-    module: str, name: str, contender: Contender, sizes: Sequence[int], what: str, budget: float
+    module: str,
+    name: str,
+    contender: Contender,
+    sizes: Sequence[int],
+    what: str,
+    budget: float,
+    variables: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run one contender in its own process; what it could not do comes back as the reason."""
-    environment = child_environment(what) | getattr(find_part(module, name), "ENVIRONMENT", {})
+    """Run one contender in its own process, with more environment variables; the reason comes back for what failed."""
+    environment = child_environment(what) | getattr(find_part(module, name), "ENVIRONMENT", {}) | dict(variables or {})
     wanted = [size for size in sizes if size <= contender.largest]
     command = [sys.executable, "-m", "probdiff.benchmarks.harness", module, name, contender.name, what, str(budget)]
     try:

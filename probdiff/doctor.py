@@ -15,6 +15,7 @@ OPTIONAL = {
     "pytensor": "a peer in benchmarks",
     "drjit": "a peer in benchmarks",
     "numba": "a peer in benchmarks",
+    "stanli": "a peer in benchmarks",
 }
 # The features that decide how wide a loop runs; the rest of LLVM's list is long and decides little.
 FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "neon", "sve", "sve2")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.benchmarks.programs.contenders import Problem, program
+from probdiff.benchmarks.programs.contenders import SUMS_ONCE, Problem, program
 
 ORDER = 5
 
@@ -53,6 +53,20 @@ def torch(theta: Any, y: Any) -> Any:
     return -0.5 * r.square().sum() * (-2 * log_sigma).exp() - len(r) * log_sigma - 0.5 * theta.square().sum()
 
 
+STAN = """
+data { int n; int order; vector[n] y; }
+transformed data {
+  matrix[n - order, order] lags;
+  for (k in 1:order) lags[, k] = y[order + 1 - k : n - k];
+}
+parameters { vector[order + 2] theta; }
+model {
+  target += normal_id_glm_lupdf(y[order + 1 : n] | lags, theta[1], theta[2 : order + 1], exp(theta[order + 2]));
+  target += -0.5 * dot_self(theta);
+}
+"""
+
+
 def loop(theta: Any, y: Any) -> Any:
     precision, gradient, squares = math.exp(-2 * theta[6]), np.zeros(7), 0.0
     c, p1, p2, p3, p4, p5 = theta[0], theta[1], theta[2], theta[3], theta[4], theta[5]
@@ -96,6 +110,9 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda y: {"n": len(y), "order": ORDER, "y": y},
+        stan_note=SUMS_ONCE,
         loop=loop,
     ),
 )

@@ -64,6 +64,18 @@ def torch(theta: Any, x: Any, n: Any, y: Any) -> Any:
     return terms.sum() + len(y) * lgamma(phi) - 0.5 * theta.square().sum()
 
 
+# The same sums of lgamma, written out, take a sixth less time and lose three digits.
+STAN = """
+data { int size; vector[size] x; array[size] int n; array[size] int y; }
+parameters { vector[3] theta; }
+model {
+  real phi = exp(theta[3]);
+  vector[size] alpha = phi * inv_logit(theta[1] + theta[2] * x);
+  target += beta_binomial_lupmf(y | n, alpha, phi - alpha) - 0.5 * dot_self(theta);
+}
+"""
+
+
 def loop(theta: Any, x: Any, n: Any, y: Any) -> Any:
     """log Γ and ψ in one: shifted by x (x + 1) … (x + 7) and its derivative, then Stirling's series."""
 
@@ -128,6 +140,8 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda x, n, y: {"size": len(y), "x": x, "n": n.astype(int), "y": y.astype(int)},
         loop=loop,
         hand=True,
     ),

@@ -18,11 +18,17 @@ from probdiff.benchmarks.harness import Contender
 
 Call = Callable[[], Any]
 Density = Callable[..., Any]
-OURS, JAX, PYTENSOR, PYTORCH = "probdiff", "JAX jit", "PyTensor", "PyTorch"
+OURS, JAX, PYTENSOR, PYTORCH, STAN = "probdiff", "JAX jit", "PyTensor", "PyTorch", "stanli"
 OUR_IMPORTS = ("scipy.special", "probdiff.compiler.native.program", "probdiff.special", "probdiff.linalg")
 PEERS = (JAX, PYTENSOR, PYTORCH)
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LIMITS = ("Numba by hand", "NumPy by hand")
+SUMS_ONCE = "the sums over the data that the density needs are made with the model, so the time does not grow with N"
+
+
+def module_of(name: str) -> str:
+    """The module of a program."""
+    return f"probdiff.benchmarks.programs.{name}"
 
 
 class Problem(NamedTuple):
@@ -90,6 +96,14 @@ def pytorch(density: Density, at: Problem) -> Call:
     return call
 
 
+def by_stan(code: str, data: Callable[..., dict[str, Any]], at: Problem) -> Call:
+    """An interpreter of Stan, in its fast mode and with two threads for `reduce_sum`."""
+    import stanli
+
+    model = stanli.Model(stan_code=code, data=data(*at.data), fast_math=True, threads_per_chain=2)
+    return lambda: model.log_prob_grad(at.theta)
+
+
 def plain(function: Density, at: Problem) -> Call:
     """Value and gradient by hand."""
     return lambda: function(at.theta, *at.data)
@@ -118,6 +132,9 @@ def program(
     jax_numpy: Density,
     tensor: Density,
     torch: Density,
+    stan: str,
+    stan_data: Callable[..., dict[str, Any]],
+    stan_note: str = "",
     loop: Density | None = None,
     finish: Density | None = None,
     hand: bool = False,
@@ -127,6 +144,7 @@ def program(
     """The part of the benchmark that this program is.
 
     reference  value and gradient by hand in NumPy; with `hand`, fast enough to be a limit
+    stan       a model of unconstrained parameters; `stan_data(*data)` are its data, `stan_note` says what is special
     threads    how many BLAS may use, where more are slower for everyone
     loop       value and gradient by hand as a loop for Numba; with `finish`, sums, from which that makes the result
     """
@@ -140,6 +158,7 @@ def program(
             imports=("pytensor.tensor", "pytensor.link.numba.dispatch"),
         ),
         Contender(PYTORCH, functools.partial(pytorch, torch), package="torch", imports=("torch",)),
+        Contender(STAN, functools.partial(by_stan, stan, stan_data), package="stanli", imports=("stanli",)),
     ]
     if loop is not None:
         by_loop = functools.partial(jitted, loop, finish)
@@ -150,6 +169,7 @@ def program(
         TITLE=title,
         NAME=name,
         NUMBER=number,
+        NOTES={STAN: stan_note} if stan_note else {},
         SIZES=(size,),
         QUICK_SIZES=(quick,),
         BASE=OURS,

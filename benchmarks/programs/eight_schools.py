@@ -56,6 +56,18 @@ def torch(theta: Any, y: Any, sigma: Any) -> Any:
     return prior - 0.5 * r.square().sum()
 
 
+STAN = """
+data { int n; vector[n] y; vector[n] sigma; }
+parameters { vector[n + 2] theta; }
+model {
+  real tau = exp(theta[2]);
+  vector[n] z = theta[3:];
+  target += -0.5 * dot_self(z) - square(theta[1]) / 50 - log1p(square(tau) / 25) + theta[2];
+  target += -0.5 * dot_self((y - theta[1] - tau * z) ./ sigma);
+}
+"""
+
+
 def loop(theta: Any, y: Any, sigma: Any) -> Any:
     mu, tau = theta[0], math.exp(theta[1])
     gradient = np.empty(theta.size)
@@ -158,6 +170,8 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda y, sigma: {"n": len(y), "y": y, "sigma": sigma},
         loop=loop,
         more=(
             Contender("probdiff, C address", through_address, package="numba", inner=CALLS),

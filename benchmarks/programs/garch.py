@@ -84,6 +84,20 @@ def torch(theta: Any, y: Any, start: Any) -> Any:
     return -0.5 * (variance.log() + square / variance).sum() - 0.5 * theta.square().sum()
 
 
+STAN = """
+data { int n; vector[n] y; real start; }
+parameters { vector[4] theta; }
+model {
+  real beta = inv_logit(theta[4]);
+  vector[n] drive = exp(theta[2]) + inv_logit(theta[3]) * square(y - theta[1]);
+  vector[n] variance;
+  variance[1] = start;
+  for (t in 2:n) variance[t] = drive[t - 1] + beta * variance[t - 1];
+  target += normal_lupdf(y | theta[1], sqrt(variance)) - 0.5 * dot_self(theta);
+}
+"""
+
+
 def loop(theta: Any, y: Any, start: Any) -> Any:
     """Tangents of the variance in all four parameters go forward with it."""
     mu, omega = theta[0], math.exp(theta[1])
@@ -122,6 +136,8 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda y, start: {"n": len(y), "y": y, "start": start.item()},
         loop=loop,
     ),
 )

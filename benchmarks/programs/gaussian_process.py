@@ -60,6 +60,17 @@ def torch(theta: Any, square: Any, y: Any) -> Any:
     return -0.5 * z.square().sum() - L.diagonal().log().sum() - 0.5 * theta.square().sum()
 
 
+STAN = """
+data { int n; array[n] real x; vector[n] y; real jitter; }
+transformed data { vector[n] zero = rep_vector(0.0, n); }
+parameters { vector[3] theta; }
+model {
+  matrix[n, n] K = add_diag(gp_exp_quad_cov(x, exp(theta[1]), exp(theta[2])), exp(2 * theta[3]) + jitter);
+  target += multi_normal_cholesky_lupdf(y | zero, cholesky_decompose(K)) - 0.5 * dot_self(theta);
+}
+"""
+
+
 def reference(theta: Any, square: Any, y: Any) -> Any:
     """K_bar = (a aᵀ - K⁻¹) / 2 with a = K⁻¹ y."""
     from scipy.linalg import lapack
@@ -89,6 +100,13 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda square, y: {
+            "n": len(y),
+            "x": np.sqrt(square[0]),  # from the first point: the kernel knows distances only
+            "y": y,
+            "jitter": JITTER,
+        },
         hand=True,
         threads=1,
     ),

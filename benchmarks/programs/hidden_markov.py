@@ -106,6 +106,32 @@ def torch(theta: Any, y: Any) -> Any:
     return torch.stack(scales).log().sum() + shift.sum() - 0.5 * theta.square().sum()
 
 
+STAN = """
+data { int n; vector[n] y; }
+parameters { vector[24] theta; }
+model {
+  matrix[4, 4] from;
+  array[4] vector[n] log_emission;
+  vector[n] shift;
+  matrix[n, 4] emission;
+  vector[n] c;
+  vector[4] predicted = rep_vector(0.25, 4);
+  for (k in 1:4) {
+    from[, k] = softmax(theta[4 * k - 3 : 4 * k]);
+    log_emission[k] = -0.5 * square((y - theta[16 + k]) * exp(-theta[20 + k])) - theta[20 + k];
+  }
+  shift = fmax(fmax(log_emission[1], log_emission[2]), fmax(log_emission[3], log_emission[4]));
+  for (k in 1:4) emission[, k] = exp(log_emission[k] - shift);
+  for (t in 1:n) {
+    vector[4] joint = predicted .* emission[t]';
+    c[t] = sum(joint);
+    predicted = from * (joint / c[t]);
+  }
+  target += sum(log(c)) + sum(shift) - 0.5 * dot_self(theta);
+}
+"""
+
+
 def loop(theta: Any, y: Any) -> Any:
     """Forward, then backward: expected transitions and occupations."""
     n = y.size
@@ -177,6 +203,9 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda y: {"n": len(y), "y": y},
+        stan_note="it has no hmm_marginal, so the filter is written out",
         loop=loop,
     ),
 )

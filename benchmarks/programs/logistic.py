@@ -44,6 +44,13 @@ def torch(beta: Any, X: Any, y: Any) -> Any:
     return -binary_cross_entropy_with_logits(X @ beta, y, reduction="sum") - 0.5 * beta.square().sum()
 
 
+STAN = """
+data { int n; int d; matrix[n, d] X; array[n] int y; }
+parameters { vector[d] beta; }
+model { target += bernoulli_logit_glm_lupmf(y | X, 0.0, beta) - 0.5 * dot_self(beta); }
+"""
+
+
 def loop(beta: Any, X: Any, y: Any) -> Any:
     n, d = X.shape
     value, gradient = 0.0, np.zeros(d)
@@ -82,6 +89,8 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda X, y: {"n": X.shape[0], "d": X.shape[1], "X": X, "y": y.astype(int)},
         loop=loop,
         hand=True,
     ),

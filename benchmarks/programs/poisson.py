@@ -45,6 +45,13 @@ def torch(beta: Any, X: Any, offset: Any, y: Any) -> Any:
     return torch.dot(y, eta) - eta.exp().sum() - 0.5 * beta.square().sum()
 
 
+STAN = """
+data { int n; int d; matrix[n, d] X; vector[n] log_exposure; array[n] int y; }
+parameters { vector[d] beta; }
+model { target += poisson_log_glm_lupmf(y | X, log_exposure, beta) - 0.5 * dot_self(beta); }
+"""
+
+
 def loop(beta: Any, X: Any, offset: Any, y: Any) -> Any:
     n, d = X.shape
     value, gradient = 0.0, np.zeros(d)
@@ -81,6 +88,14 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda X, offset, y: {
+            "n": X.shape[0],
+            "d": X.shape[1],
+            "X": X,
+            "log_exposure": offset,
+            "y": y.astype(int),
+        },
         loop=loop,
         hand=True,
     ),

@@ -52,6 +52,15 @@ def torch(theta: Any, x: Any, y: Any) -> Any:
     return len(y) * constant - 0.5 * (nu + 1) * (z.square() / nu).log1p().sum() - 0.5 * theta.square().sum()
 
 
+STAN = """
+data { int n; vector[n] x; vector[n] y; }
+parameters { vector[4] theta; }
+model {
+  target += student_t_lpdf(y | exp(theta[4]), theta[1] + theta[2] * x, exp(theta[3])) - 0.5 * dot_self(theta);
+}
+"""
+
+
 def digamma(x: float) -> float:
     """Recurrence to x ≥ 10, then the asymptotic series."""
     y = 0.0
@@ -108,6 +117,8 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda x, y: {"n": len(y), "x": x, "y": y},
         loop=by_loop,
         finish=lambda theta, x, y, sums: scalars(theta, len(y), *sums),
         hand=True,

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.benchmarks.programs.contenders import Problem, program
+from probdiff.benchmarks.programs.contenders import SUMS_ONCE, Problem, program
 
 GROUPS = 386  # parameters: mean, log scale of intercepts, slope, log scale of errors, then standardised intercepts
 
 
-def problem(n: int) -> Problem:
+def problem(n: int, groups: int = GROUPS) -> Problem:
     rng = np.random.default_rng(102)
-    group = np.sort(rng.integers(0, GROUPS, n))  # rows of one group stand together, as surveys come
+    group = np.sort(rng.integers(0, groups, n))  # rows of one group stand together, as surveys come
     x = rng.integers(0, 2, n).astype(float)
-    alpha = 1.4 + 0.4 * rng.normal(size=GROUPS)
+    alpha = 1.4 + 0.4 * rng.normal(size=groups)
     y = alpha[group] - 0.6 * x + 0.75 * rng.normal(size=n)
-    theta = np.concatenate([[1.3, np.log(0.35), -0.5, np.log(0.8)], rng.normal(size=GROUPS)])
+    theta = np.concatenate([[1.3, np.log(0.35), -0.5, np.log(0.8)], rng.normal(size=groups)])
     return Problem(theta, (group, x, y))
 
 
@@ -58,6 +58,16 @@ def torch(theta: Any, group: Any, x: Any, y: Any) -> Any:
     return prior - 0.5 * r.square().sum() - len(y) * log_sigma
 
 
+STAN = """
+data { int n; int groups; array[n] int group; vector[n] x; vector[n] y; }
+parameters { vector[groups + 4] theta; }
+model {
+  vector[groups] alpha = theta[1] + exp(theta[2]) * theta[5:];
+  target += normal_lupdf(y | alpha[group] + theta[3] * x, exp(theta[4])) - 0.5 * dot_self(theta);
+}
+"""
+
+
 def loop(theta: Any, group: Any, x: Any, y: Any) -> Any:
     mu, tau, slope, precision = theta[0], math.exp(theta[1]), theta[2], math.exp(-2 * theta[3])
     gradient, squares, by_slope = np.zeros(theta.size), 0.0, 0.0
@@ -86,7 +96,7 @@ def loop(theta: Any, group: Any, x: Any, y: Any) -> Any:
 def reference(theta: Any, group: Any, x: Any, y: Any) -> Any:
     mu, tau, slope, precision, z = theta[0], np.exp(theta[1]), theta[2], np.exp(-2 * theta[3]), theta[4:]
     r = y - (mu + tau * z)[group] - slope * x
-    by_group = np.bincount(group, r, GROUPS)
+    by_group = np.bincount(group, r, len(z))
     head = [precision * np.sum(r), precision * tau * (by_group @ z), precision * (r @ x), precision * (r @ r) - len(y)]
     gradient = np.concatenate([head, precision * tau * by_group]) - theta
     return -0.5 * theta @ theta - 0.5 * precision * (r @ r) - len(y) * theta[3], gradient
@@ -105,6 +115,9 @@ PARTS = (
         jax_numpy=jax_numpy,
         tensor=tensor,
         torch=torch,
+        stan=STAN,
+        stan_data=lambda group, x, y: {"n": len(y), "groups": GROUPS, "group": group + 1, "x": x, "y": y},
+        stan_note=SUMS_ONCE,
         loop=loop,
         hand=True,
     ),

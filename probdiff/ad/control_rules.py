@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.ad.control import Kind, cond, scan, while_loop
+from probdiff.ad.control import cond, scan, while_loop
 from probdiff.ad.dual import Dual, full
+from probdiff.ad.moving import carried, moving
 from probdiff.ad.reverse import Tape, Variable, record_many
 from probdiff.ad.transforms import pullback
 from probdiff.compiler.interpret import interpret
@@ -107,86 +108,44 @@ def _split(ys: list[Any], level: int, width: int) -> list[tuple[Any, list[Any]]]
     return out
 
 
-def _filled(value: Any, dots: list[Any]) -> list[Any]:
-    return [np.zeros(shape_of(value), dtype_of(value))[()] if d is None else d for d in dots]
+def _some(dots: Any) -> list[bool]:
+    """Which of the operands have a tangent."""
+    return [any(d is not None for d in of) for of in dots]
 
 
-def _moving(start: list[bool], step: Callable[[list[bool]], list[bool]]) -> list[bool]:
-    """Which carries have a tangent, once the loop has been round often enough."""
-    now = start
-    while True:
-        then = [a or b for a, b in zip(now, step(now), strict=True)]
-        if then == now:
-            return now
-        now = then
+def _filled(value: Any, dots: list[Any], on: bool) -> list[Any] | None:
+    """The tangents of a value that moves, with zeros for those that are missing; None for one that does not."""
+    assert on or all(d is None for d in dots)
+    return [np.zeros(shape_of(value), dtype_of(value))[()] if d is None else d for d in dots] if on else None
 
 
 def _push_cond(values: Any, dots: Any, width: int, params: dict[str, Any]) -> list[tuple[Any, list[Any]]]:
     pred, rest, rest_dots = values[0], values[1:], dots[1:]
-    seen: list[list[bool]] = []
+    either = zip(*(moving(params[name], _some(rest_dots)) for name in ("true", "false")), strict=True)
+    active = [a or b for a, b in either]
 
     def branch(program: Program) -> Callable[[], Any]:
         def call() -> Any:
             out = _dual_program(program, rest, rest_dots, width)
-            return [v for v, _ in out], [d for _, d in out]
+            return [v for v, _ in out], [_filled(v, d, on) for (v, d), on in zip(out, active, strict=True)]
 
         return call
 
-    for name in ("true", "false"):
-        graph_values = _probe(branch(params[name]))
-        seen.append([any(d is not None for d in dd) for dd in graph_values[1]])
-    active = [a or b for a, b in zip(*seen, strict=True)]
-
-    def full_branch(program: Program) -> Callable[[], Any]:
-        def call() -> Any:
-            vs, ds = branch(program)()
-            return vs, [_filled(v, d) if on else None for v, d, on in zip(vs, ds, active, strict=True)]
-
-        return call
-
-    vs, ds = cond(pred, full_branch(params["true"]), full_branch(params["false"]))
+    vs, ds = cond(pred, branch(params["true"]), branch(params["false"]))
     return [(v, d if d is not None else [None] * width) for v, d in zip(vs, ds, strict=True)]
-
-
-def _probe(f: Callable[[], Any]) -> Any:
-    """What f returns in structure; nothing is computed on plain arrays that matters."""
-    holder = []
-
-    def keep() -> Any:
-        holder.append(f())
-        return holder[0]
-
-    capture(lambda: keep() and 0.0, flatten(())[1], [], [])
-    return holder[0]
 
 
 def _push_while(values: Any, dots: Any, width: int, params: dict[str, Any]) -> list[tuple[Any, list[Any]]]:
     k, m = params["carry"], params["cond_consts"]
     check_consts, step_consts, step_dots = values[k : k + m], values[k + m :], dots[k + m :]
+    active = carried(params["body"], _some(dots[:k]), _some(step_dots))
+    start = [_filled(v, d, on) for v, d, on in zip(values[:k], dots[:k], active, strict=True)]
 
     def body(carry: Any) -> Any:
         vs, ds = carry
         padded = [d if d is not None else [None] * width for d in ds]
         out = _dual_program(params["body"], [*vs, *step_consts], [*padded, *step_dots], width)
-        return [v for v, _ in out], [
-            _filled(v, d) if on is not None else None for (v, d), on in zip(out, ds, strict=True)
-        ]
-
-    def spread(on: list[bool]) -> list[bool]:
-        ds = [_filled(v, [None] * width) if a else None for v, a in zip(values[:k], on, strict=True)]
-        found: list[bool] = []
-
-        def once(*vs: Any) -> Any:
-            padded = [d if d is not None else [None] * width for d in ds]
-            out = _dual_program(params["body"], [*vs, *step_consts], [*padded, *step_dots], width)
-            found.extend(any(d is not None for d in dd) for _, dd in out)
-            return 0.0
-
-        _shape_only(once, values[:k])
-        return found
-
-    active = _moving([any(d is not None for d in dd) for dd in dots[:k]], spread)
-    start = [_filled(v, d) if on else None for v, d, on in zip(values[:k], dots[:k], active, strict=True)]
+        return [v for v, _ in out], [_filled(v, d, on) for (v, d), on in zip(out, active, strict=True)]
 
     def check(carry: Any) -> Array:
         return interpret(params["cond"], [*carry[0], *check_consts])[0]
@@ -195,41 +154,18 @@ def _push_while(values: Any, dots: Any, width: int, params: dict[str, Any]) -> l
     return [(v, d if d is not None else [None] * width) for v, d in zip(vs, ds, strict=True)]
 
 
-def _shape_only(f: Callable[..., Any], like: list[Any]) -> None:
-    """Record f once for its structure."""
-    spec = flatten(tuple(0.0 for _ in like))[1]
-    capture(f, spec, [(shape_of(x), dtype_of(x)) for x in like], list(range(len(like))))
-
-
 def _push_scan(values: Any, dots: Any, width: int, params: dict[str, Any]) -> list[tuple[Any, list[Any]]]:
     k, m, program = params["carry"], params["xs"], params["body"]
     xs, x_dots, consts, const_dots = values[k : k + m], dots[k : k + m], values[k + m :], dots[k + m :]
     x_dots = [d if any(e is not None for e in d) else None for d in x_dots]
-
-    def step(vs: Any, ds: Any, x: Any, xd: Any) -> list[tuple[Any, list[Any]]]:
-        padded = [d if d is not None else [None] * width for d in ds]
-        padded_x = [d if d is not None else [None] * width for d in xd]
-        return _dual_program(program, [*vs, *x, *consts], [*padded, *padded_x, *const_dots], width)
-
-    def spread(on: list[bool]) -> list[bool]:
-        ds = [_filled(v, [None] * width) if a else None for v, a in zip(values[:k], on, strict=True)]
-        xd = [None if d is None else [None if e is None else np.zeros(shape_of(e)[1:]) for e in d] for d in x_dots]
-        found: list[bool] = []
-
-        def once(*args: Any) -> Any:
-            out = step(args[:k], ds, args[k:], xd)
-            found.extend(any(d is not None for d in dd) for _, dd in out[:k])
-            return 0.0
-
-        _shape_only(once, [*values[:k], *(Kind(shape_of(x)[1:], dtype_of(x)) for x in xs)])
-        return found
-
-    active = _moving([any(d is not None for d in dd) for dd in dots[:k]], spread)
-    start = [_filled(v, d) if on else None for v, d, on in zip(values[:k], dots[:k], active, strict=True)]
+    active = carried(program, _some(dots[:k]), _some(dots[k:]))
+    start = [_filled(v, d, on) for v, d, on in zip(values[:k], dots[:k], active, strict=True)]
 
     def body(carry: Any, x: Any) -> Any:
-        out = step(*carry, *x)
-        ds = [_filled(v, d) if on else None for (v, d), on in zip(out[:k], active, strict=True)]
+        (vs, ds), (rows, row_dots) = carry, x
+        padded = [d if d is not None else [None] * width for d in (*ds, *row_dots)]
+        out = _dual_program(program, [*vs, *rows, *consts], [*padded, *const_dots], width)
+        ds = [_filled(v, d, on) for (v, d), on in zip(out, active, strict=False)]
         ys = [(v, d if any(e is not None for e in d) else None) for v, d in out[k:]]
         return ([v for v, _ in out[:k]], ds), ys
 

@@ -55,13 +55,14 @@ class Node:
 class Program:
     """Inputs, outputs (nodes or plain constants), and the nodes between them in an order that can be evaluated."""
 
-    __slots__ = ("inputs", "nodes", "outputs", "scalar")
+    __slots__ = ("inputs", "native", "nodes", "outputs", "scalar")
 
     def __init__(self, inputs: list[Node], outputs: list[Any]) -> None:
         self.inputs = inputs
         self.outputs = outputs
         self.nodes = list(_order(outputs))
         self.scalar: bool | None = None  # what `scalar_program` found
+        self.native: bool | None = None  # what `native_body` found
 
     def constants(self) -> list[np.ndarray]:
         """The arrays (not the numbers) that the program carries along, each once."""

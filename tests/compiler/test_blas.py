@@ -11,6 +11,7 @@ import pytest
 import scipy.linalg
 
 from probdiff import compile
+from probdiff.compiler.native import blas, jit
 from probdiff.linalg import solve_triangular
 
 RNG = np.random.default_rng(53)
@@ -178,3 +179,17 @@ def test_a_zero_on_the_diagonal() -> None:
     a = np.array([[1.0, 0.0], [1.0, 0.0]])
     found, _ = native(lambda a, b: solve_triangular(a, b), a, np.ones((2, 2)) * 2.0)
     assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize("bundled", [True, False])
+def test_a_routine_is_the_same_from_either_place(bundled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In SciPy's own OpenBLAS, or where it links another BLAS: through scipy.linalg, which takes long to import."""
+    if not bundled:
+        monkeypatch.setattr(blas, "openblas", lambda: None)
+    for name in blas.ROUTINES:
+        assert jit.has_symbol(blas.routine.__wrapped__(name))
+    n = 23 if bundled else 29  # a size of its own, so that the code is linked anew
+    A = RNG.normal(size=(n, n)) / n + np.eye(n)
+    found, steps = native(lambda a: solve_triangular(np.linalg.cholesky(a @ a.T), a), A)
+    assert steps.count("Routine") == 3
+    np.testing.assert_allclose(found, scipy.linalg.solve_triangular(np.linalg.cholesky(A @ A.T), A, lower=True), 1e-11)

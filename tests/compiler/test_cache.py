@@ -99,6 +99,16 @@ print(float(g(np.array([0.3, 2.0]))), "disk" if g.explain().cached else "made")
 """
 
 
+def test_code_found_by_its_text_is_found_by_its_structure_from_then_on(place: Path) -> None:
+    text = TEXT.format(factor=1.5, tag="_again")
+    jit.load(text, ["f_again"], structure="before a change")
+    account = jit.Account()
+    assert jit.recall("after it", ["f_again"], jit.has_symbol, account) is None
+    jit.load(text, ["f_again"], structure="after it", account=account)
+    assert account.found
+    assert jit.recall("after it", ["f_again"], jit.has_symbol, jit.Account()) is not None
+
+
 def test_routines_of_scipy_and_threads_are_found_again(place: Path) -> None:
     first, made = run(OUTSIDE, place).split()
     second, found = run(OUTSIDE, place).split()

@@ -49,18 +49,36 @@ def leading(view: Any) -> tuple[str, int] | None:
     return None
 
 
+ROUTINES = ("dgemm", "dpotrf", "dtrsm")
+
+
+@functools.cache
+def openblas() -> ctypes.CDLL | None:
+    """The OpenBLAS that SciPy brings along, where it brings one."""
+    folder = Path(scipy.__file__).parent.parent / "scipy.libs"
+    found = sorted(folder.glob("libscipy_openblas*")) if folder.is_dir() else []
+    return ctypes.CDLL(str(found[0])) if found else None
+
+
 @functools.cache
 def routine(name: str) -> str:
-    """The symbol of a BLAS or LAPACK routine."""
+    """The symbol of one of `ROUTINES`.
+
+    It comes from SciPy's own OpenBLAS; where there is none, through scipy.linalg, whose import takes 30 ms.
+    """
+    label, library = f"scipy.{name}", openblas()
+    if library is not None and hasattr(library, f"scipy_{name}_"):
+        address = ctypes.cast(library[f"scipy_{name}_"], ctypes.c_void_p).value
+        assert address is not None
+        jit.symbol(label, address)
+        return label
     from scipy.linalg import cython_blas, cython_lapack
 
-    library = cython_lapack if name == "dpotrf" else cython_blas
-    capsule = library.__pyx_capi__[name]
+    capsule = (cython_lapack if name == "dpotrf" else cython_blas).__pyx_capi__[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    label = f"scipy.{name}"
     jit.symbol(label, get(capsule, get_name(capsule)))
     return label
 
@@ -76,9 +94,8 @@ def thread_symbols() -> None:
     Its threads spin while they wait for each other, which on a busy machine turns microseconds into milliseconds.
     """
     text = "define void @one() {\n ret void\n}\ndefine void @all() {\n ret void\n}"
-    folder = Path(scipy.__file__).parent.parent / "scipy.libs"
-    for path in folder.glob("libscipy_openblas*") if folder.is_dir() else ():
-        library = ctypes.CDLL(str(path))
+    library = openblas()
+    if library is not None:
         with contextlib.suppress(AttributeError):
             setter, count = library.scipy_openblas_set_num_threads, library.scipy_openblas_get_num_threads()
             address = ctypes.cast(setter, ctypes.c_void_p).value

@@ -83,12 +83,8 @@ def recall(structure: str, names: list[str], available: Callable[[str], bool], a
     start = time.perf_counter()
     if cache.folder() is None:
         return None
-    engine = _stored(cache.key(structure, *_surroundings()), available)
-    if engine is None:
-        return None
-    account.found = True
-    account.loading = time.perf_counter() - start
-    return [engine.get_function_address(n) for n in names]
+    stored = _stored(cache.key(structure, *_surroundings()), available)
+    return None if stored is None else _loaded(stored, names, start, account)
 
 
 def load(
@@ -114,11 +110,11 @@ def load(
         speed, effort = 1, 1
     if cached and not _address.search(text) and cache.folder() is not None:
         name = cache.key(text, str(speed), str(effort), *_surroundings())
-        engine = _stored(name, has_symbol)
-        if engine is not None:
-            account.found = True
-            account.loading = time.perf_counter() - start
-            return [engine.get_function_address(n) for n in names]
+        stored = _stored(name, has_symbol)
+        if stored is not None:
+            if structure is not None:  # unknown until now, as after a change of this package that the text survived
+                cache.write(cache.key(structure, *_surroundings()), stored)
+            return _loaded(stored, names, start, account)
     module = optimised(text, speed, effort)
     account.optimising = time.perf_counter() - start
     start = time.perf_counter()
@@ -137,16 +133,21 @@ def load(
     return [engine.get_function_address(n) for n in names]
 
 
-def _stored(name: str, available: Callable[[str], bool]) -> Any:
-    """An engine with the machine code of that name; None if there is none, or a function that it calls is not here."""
+def _stored(name: str, available: Callable[[str], bool]) -> cache.Stored | None:
+    """The machine code of that name; None if there is none, or a function that it calls is not here."""
     stored = cache.read(name)
-    if stored is None or not all(available(s) for s in stored.symbols):
-        return None
+    return stored if stored is not None and all(available(s) for s in stored.symbols) else None
+
+
+def _loaded(stored: cache.Stored, names: list[str], start: float, account: Account) -> list[int]:
+    """The functions `names` of machine code from disk, looked for since `start`."""
     engine = llvm.create_mcjit_compiler(_empty(), target_machine())
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(stored.code))
     engine.finalize_object()
     _engines.append(engine)
-    return engine
+    account.found = True
+    account.loading = time.perf_counter() - start
+    return [engine.get_function_address(n) for n in names]
 
 
 def _empty() -> Any:

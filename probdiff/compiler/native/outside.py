@@ -32,9 +32,7 @@ def available(name: str) -> bool:
 
 
 def _of_scipy(name: str) -> None:
-    from scipy.linalg import cython_blas
-
-    if name == "dpotrf" or name in cython_blas.__pyx_capi__:
+    if name in blas.ROUTINES:
         blas.routine(name)
     else:
         for count in range(1, 5):

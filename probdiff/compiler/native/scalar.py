@@ -109,12 +109,18 @@ def has_native(node: Node) -> bool:
     if op is CALL_DENSITY:
         return False
     if isinstance(op, Control):
-        bodies = [p for p in node.params.values() if isinstance(p, Program)]
-        return all(scalar_program(p) and all(map(has_native, p.nodes)) for p in bodies)
+        return all(native_body(p) for p in node.params.values() if isinstance(p, Program))
     dtypes = compute_dtypes(node)
     if not all(has_registers(d) for d in (*dtypes, *map(dtype_of, node.args))):
         return False
     return has_instruction(node, dtypes[0])
+
+
+def native_body(program: Program) -> bool:
+    """Whether a body is a program of scalars that `emit` knows throughout."""
+    if program.native is None:
+        program.native = scalar_program(program) and all(map(has_native, program.nodes))
+    return program.native
 
 
 def emit_program(scope: Scope, b: Any, program: Program, args: list[Any], kinds: list[np.dtype]) -> list[Any]:
