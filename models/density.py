@@ -43,6 +43,15 @@ class FlatDensity:
         """The named values at `q`. It can be traced."""
         raise NotImplementedError
 
+    def log_jacobian(self, q: Array) -> Array:
+        """The log-Jacobians that `logdensity` has for the supports of the variables, summed. It can be traced."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def without_jacobian(self) -> FlatDensity:
+        """The density of the values themselves, at the same coordinates: its mode is that of the constrained values."""
+        return WithoutJacobian(self)
+
     def check_vector(self, q: Array, owner: str) -> None:
         """Refuse a vector of another length, in the name of `owner`."""
         if q.shape != (self.dim,):
@@ -116,3 +125,28 @@ class FlatDensity:
             return {name: np.zeros(lead + np.shape(value)) for name, value in one.items()}
         found: Mapping[str, np.ndarray] = self.located_rows(rows)
         return {name: array.reshape(lead + array.shape[1:]) for name, array in found.items()}
+
+
+class WithoutJacobian(FlatDensity):
+    """log p of the values, as a function of the unconstrained vector: no density of the latter, but its maximum counts.
+
+    A variable that is wrapped as `noncentered` or `transport` counts by its standardised variable. The length of a
+    direction's coordinates is pinned to one, where the value is that of the density.
+    """
+
+    def __init__(self, model: FlatDensity) -> None:
+        self.model = model
+        self.layout = model.layout
+
+    def check_sampleable(self) -> None:
+        """As the model."""
+        self.model.check_sampleable()
+
+    def logdensity(self, q: Array) -> Array:
+        """The model's log-density without its log-Jacobians. It can be traced."""
+        with np.errstate(all="ignore"), unchecked():
+            return self.model.logdensity(q) - self.model.log_jacobian(q)
+
+    def located(self, q: Array) -> dict[str, Any]:
+        """As the model."""
+        return self.model.located(q)

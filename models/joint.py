@@ -236,6 +236,8 @@ class Joint:
             value = given.take(name, distribution)
             if layout.slots[name].discrete:
                 raise UnsupportedError(f"{name} is discrete and has no unconstrained coordinates.")
+            if not np.all(elements(distribution).support.contains(value)):
+                raise outside(name, distribution, value)
             with np.errstate(all="ignore"):
                 u = np.ravel(bijector_of(distribution).inverse(value))
             if not np.all(np.isfinite(u)):

@@ -61,9 +61,9 @@ class ObservationModel:
         """How errors call an outcome; the only one needs no name."""
         return "" if self.single else outcome
 
-    def outcomes(self, values: Mapping[str, Any]) -> dict[str, Distribution]:
-        """The distributions of the data given all variables."""
-        observed = self.function(**{name: values[name] for name in self.inputs})
+    def outcomes(self, values: Mapping[str, Any], observe: Callable[..., Any] | None = None) -> dict[str, Distribution]:
+        """The distributions of the data given all variables, by `observe` in place of the model's own function."""
+        observed = (self.function if observe is None else observe)(**{name: values[name] for name in self.inputs})
         distributions = {OUTCOME: observed} if self.single else observed
         if not isinstance(distributions, Mapping) or set(distributions) != set(self.data):
             several = isinstance(distributions, Mapping)
@@ -228,7 +228,7 @@ class LogLikelihood:
             )
         return terms
 
-    def outcomes(self, values: Mapping[str, Any]) -> dict[str, Distribution]:
+    def outcomes(self, values: Mapping[str, Any], observe: Callable[..., Any] | None = None) -> dict[str, Distribution]:
         """Refused: a function has no distribution to draw from."""
         raise UnsupportedError(
             "Posterior.loglike cannot draw data. Give observe, the distribution of the data, instead."

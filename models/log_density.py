@@ -13,9 +13,11 @@ from probdiff.distributions.support import Support, real
 from probdiff.distributions.univariate.continuous.flat import Flat
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.models.density import FlatDensity
+from probdiff.models.dimensions import elements
 from probdiff.models.joint import outside
 from probdiff.models.layout import Layout
-from probdiff.models.transport import add_up, bijector_of
+from probdiff.models.transport import add_up, bijector_of, log_volume
+from probdiff.models.values import total
 from probdiff.tree import NAMESPACE, Array, Tree, flatten, unflatten
 
 
@@ -87,6 +89,10 @@ class LogDensity(FlatDensity):
             value = self.f(self.structured(values))
             return value if jacobian is None else value + jacobian
 
+    def log_jacobian(self, q: Array) -> Array:
+        """log |dx/dq| of the supports of the parts, summed. It can be traced."""
+        return total([log_volume(prior, self.layout.slots[name].read(q)) for name, prior in self.priors.items()])
+
     def located(self, q: Array) -> dict[str, Any]:
         """The parts of the point at `q`, by name. It can be traced."""
         return {
@@ -123,6 +129,8 @@ class LogDensity(FlatDensity):
                 raise ShapeError(
                     f"The value of {name} has shape {np.shape(value)}, the example {self.layout.slots[name].shape}."
                 )
+            if not np.all(elements(prior).support.contains(value)):
+                raise outside(name, prior, value)
             with np.errstate(all="ignore"):
                 u = np.ravel(bijector_of(prior).inverse(value))
             if not np.all(np.isfinite(u)):

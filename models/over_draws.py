@@ -10,6 +10,7 @@ import numpy as np
 from probdiff.errors import ShapeError
 from probdiff.models.dimensions import over_rows
 from probdiff.models.layout import Layout
+from probdiff.models.replaced import replaced_inputs
 from probdiff.models.rows import Rows
 from probdiff.models.values import flat_values, missing
 
@@ -25,13 +26,13 @@ class OverDraws:
     def __init__(self, posterior: Posterior) -> None:
         self.posterior = posterior
         self.compiled: dict[Any, Rows] = {}
+        # About how many numbers a draw and its data are.
+        self.width = 2 * posterior.dim + sum(array.size for array in posterior.model.data.values())
 
     def rows(self, what: str, f: Any, size: int | None = None) -> Rows:
         """`f` compiled for rows of points, made once for each name and block size."""
         if (what, size) not in self.compiled:
-            # About how many numbers a draw and its data are.
-            width = 2 * self.posterior.dim + sum(array.size for array in self.posterior.model.data.values())
-            self.compiled[what, size] = Rows(f, width, size)
+            self.compiled[what, size] = Rows(f, self.width, size)
         return self.compiled[what, size]
 
     def log_likelihood(self, rows: Arrays, chunk: int | None) -> Iterator[Any]:
@@ -43,10 +44,14 @@ class OverDraws:
         found: np.ndarray = self.rows("log-prior", self.posterior.log_prior)(rows)
         return found
 
-    def data(self, rows: Arrays, rng: np.random.Generator) -> Arrays:
-        """New data for each row: the parameters of their distributions by a loop, then one draw of all."""
-        one = self.outcomes({name: values[0] for name, values in rows.items()})
-        found = self.rows("outcomes", self.outcomes)(rows)
+    def data(self, rows: Arrays, rng: np.random.Generator, given: Mapping[str, Any] | None = None) -> Arrays:
+        """New data for each row: the parameters of their distributions by a loop, then one draw of all.
+
+        `given` replaces constants of the prior and default arguments, for this call: it is compiled anew.
+        """
+        outcomes = self.outcomes if not given else replaced_inputs(self.posterior, given)
+        one = outcomes({name: values[0] for name, values in rows.items()})
+        found = (Rows(outcomes, self.width) if given else self.rows("outcomes", outcomes))(rows)
         return {name: np.asarray(over_rows(found[name], each).rand(rng=rng)) for name, each in one.items()}
 
     def outcomes(self, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.distributions.base import Distribution
 from probdiff.distributions.parameters import unchecked
 from probdiff.errors import ParameterError, ShapeError, UnsupportedError
 from probdiff.models.debug import Terms, terms_at
 from probdiff.models.density import FlatDensity
 from probdiff.models.dimensions import Coords
-from probdiff.models.joint import Joint
+from probdiff.models.hierarchy import dependants
+from probdiff.models.joint import Dims, Joint
 from probdiff.models.likelihood import LogLikelihood, ObservationModel
 from probdiff.models.missing import check_way
 from probdiff.models.over_draws import OverDraws, rows_of
+from probdiff.models.reparam import reparameterised
 from probdiff.models.text import posterior_text
-from probdiff.models.transport import add_up
+from probdiff.models.transport import add_up, bijector_of, log_volume
 from probdiff.models.values import flat_values, missing, total
 from probdiff.models.variables import arguments
 from probdiff.ops.dispatch import is_lifted
@@ -145,7 +148,18 @@ class Posterior(FlatDensity):
 
     def condition(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> Posterior:
         """The same model with some variables fixed at values, nested or dotted; see `Joint.condition`."""
-        prior = self.prior.condition(values, **named)
+        return self.with_prior(self.prior.condition(values, **named))
+
+    def reparameterised(self, choices: Mapping[str, str]) -> Posterior:
+        """The same posterior in other coordinates: `{"theta": "noncentered", "beta": "centered"}`, by flat name.
+
+        Values by name and their densities stay; the unconstrained vector is another one. ParameterError for an unknown
+        name or choice, UnsupportedError for a prior that is of no location-scale family.
+        """
+        return self.with_prior(reparameterised(self.prior, choices))
+
+    def with_prior(self, prior: Joint) -> Posterior:
+        """The same model of the same data with another prior of variables of these names."""
         more: dict[str, Any] = {"factors": self.factors, "derived": self.derived}
         if isinstance(self.model, LogLikelihood):
             return Posterior(prior, loglike=self.model.function, **more)
@@ -219,6 +233,18 @@ class Posterior(FlatDensity):
             log_density = log_density + log_jacobian if self.model.imputed else log_density
             return log_density + self.weight(values) if self.factors else log_density
 
+    def log_jacobian(self, q: Array) -> Array:
+        """log |dx/dq| of the supports of the variables, summed; none for a wrapped variable. It can be traced."""
+        terms: list[Array] = []
+
+        def choose(name: str, distribution: Distribution, dims: Dims) -> Array:
+            u = self.layout.slots[name].read(q)
+            terms.append(log_volume(distribution, u))
+            return bijector_of(distribution).forward(u)
+
+        _, imputed = self.model.unpack(self.prior.walk(choose), q, self.layout)
+        return total([*terms, imputed])
+
     def check_sampleable(self) -> None:
         """UnsupportedError if Hamiltonian Monte Carlo cannot move every parameter."""
         for slot in self.layout.slots.values():
@@ -279,14 +305,17 @@ class Posterior(FlatDensity):
         flat = {name: value for name, value in flat_values(values).items() if name in self.layout.slots}
         return {**values, **self.over_draws.data(flat, rng)}
 
-    def posterior_predictive(self, draws: Any, rng: np.random.Generator) -> dict[str, Any]:
+    def posterior_predictive(
+        self, draws: Any, rng: np.random.Generator, given: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """New data for each draw.
 
         `draws` is what `sample` returns, or a dict that holds every random variable, all with the same leading axes
-        (draws, or chains and draws); the result has these axes too.
+        (draws, or chains and draws); the result has these axes too. `given` replaces inputs of the model by name, such
+        as covariates: constants of the prior, and arguments of `observe` that have a default.
         """
         rows, lead = rows_of(draws, self.layout)
-        drawn = self.over_draws.data(rows, rng)
+        drawn = self.over_draws.data(rows, rng, given)
         return {name: values.reshape(lead + values.shape[1:]) for name, values in drawn.items()}
 
     def log_likelihood_draws(self, draws: Any, chunk: int | None = None) -> Iterator[Any]:
@@ -309,6 +338,10 @@ class Posterior(FlatDensity):
     def over_draws(self) -> OverDraws:
         """What is computed for many draws, compiled at its first use."""
         return OverDraws(self)
+
+    def dependants(self, name: str) -> dict[str, bool]:
+        """The variables whose distribution is a function of `name`, and whether they are centred."""
+        return dependants(self.prior, name)
 
     def table(self) -> str:
         """Variables and outcomes with their distributions, shapes, supports and dimensions; factors, derived values."""

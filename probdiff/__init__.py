@@ -19,9 +19,10 @@ from probdiff.ops.dispatch import is_lifted as is_traced
 from probdiff.ops.functions.selection import take
 
 if TYPE_CHECKING:
-    from probdiff import distributions, linalg, models, sampling, special
+    from probdiff import distributions, interop, linalg, models, sampling, special
+    from probdiff.approximate import laplace, optimize, pathfinder
     from probdiff.compiler.native.parallel import set_num_threads
-    from probdiff.sampling import HMC, NUTS, Draws, sample
+    from probdiff.sampling import HMC, NUTS, Draws, resume, sample
 
 __version__ = "0.1.0"
 
@@ -31,8 +32,12 @@ _lazy = {
     "HMC": "probdiff.sampling",
     "NUTS": "probdiff.sampling",
     "Draws": "probdiff.sampling",
+    "resume": "probdiff.sampling",
+    "laplace": "probdiff.approximate",
+    "optimize": "probdiff.approximate",
+    "pathfinder": "probdiff.approximate",
 }
-_modules = ("distributions", "linalg", "models", "sampling", "special")
+_modules = ("distributions", "interop", "linalg", "models", "sampling", "special")
 
 
 def __getattr__(name: str) -> Any:
@@ -62,12 +67,17 @@ __all__ = [
     "gradient",
     "hessian",
     "hvp",
+    "interop",
     "is_traced",
     "jacobian",
+    "laplace",
     "linalg",
     "models",
+    "optimize",
+    "pathfinder",
     "pullback",
     "pushforward",
+    "resume",
     "sample",
     "sampling",
     "scan",

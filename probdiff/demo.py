@@ -25,7 +25,7 @@ def demo(out: Path, seed: int) -> None:
         draws = sample(model(), draws=1000, tune=1000, chains=4, seed=seed)
         console.print(f"4 chains of 1000 draws in {time.perf_counter() - start:.1f} s")
         console.print(str(draws.summary()), highlight=False, markup=False)
-        for kind, plot in (("trace", draws.plot_trace), ("posterior", draws.plot_posterior)):
+        for kind, plot in (("trace", draws.plot), ("posterior", draws.plot_posterior)):
             path = out / f"{name}-{kind}.png"
             plot(path)
             console.print(f"wrote {path}", highlight=False, soft_wrap=True)

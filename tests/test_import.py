@@ -22,7 +22,7 @@ LAYERS = (
     ("compiler",),
     ("ad", "linalg", "special"),
     ("distributions", "sampling"),
-    ("models",),
+    ("models", "approximate"),
     ("interop", "benchmarks", "cli", "demo", "doctor"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -6,12 +6,13 @@ from typing import Any
 
 from probdiff.distributions.base import Distribution
 from probdiff.distributions.bijectors import Affine
+from probdiff.distributions.support import real
 from probdiff.distributions.wrappers.iid import IID
 from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.errors import UnsupportedError
 from probdiff.tree import register
 
-__all__ = ["Noncentered", "noncentered"]
+__all__ = ["Noncentered", "is_location_scale", "noncentered"]
 
 
 class Noncentered(Wrapped, abstract=True):
@@ -28,8 +29,13 @@ class Noncentered(Wrapped, abstract=True):
     call = "noncentered"
 
     def __init__(self, base: Distribution) -> None:
-        if not {"loc", "scale"} <= set(base.domains):
+        if not is_location_scale(base):
             name = type(base).__name__
+            if {"loc", "scale"} <= set(base.domains):
+                raise UnsupportedError(
+                    f"noncentered: {name} is not on the whole real line, so loc and scale do not shift and stretch it. "
+                    f"Write transport({name}(…))."
+                )
             raise UnsupportedError(
                 f"noncentered: {name} has no loc and scale. Only a location-scale family has a standard form."
             )
@@ -50,10 +56,15 @@ class Noncentered(Wrapped, abstract=True):
 register(Noncentered, ("base",))
 
 
+def is_location_scale(distribution: Distribution) -> bool:
+    """Whether a distribution is one of real numbers x = loc + scale z, where z hangs on neither."""
+    return distribution.support is real and {"loc", "scale"} <= set(distribution.domains)
+
+
 def noncentered(distribution: Distribution) -> Distribution:
     """`distribution` with its standardised variable as the unconstrained coordinate; `iid` may come before or after.
 
-    UnsupportedError if it has no loc and scale.
+    UnsupportedError if it is of no location-scale family.
     """
     if isinstance(distribution, IID):
         return IID(noncentered(distribution.base), distribution.sizes)

@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from probdiff.errors import InitialPointError, ShapeError
 from probdiff.sampling.adaptation import Warmup
-from probdiff.sampling.kernel import Info, Kernel, State, Vector
+from probdiff.sampling.kernel import Info, Kernel, State, Vector, settings
 from probdiff.sampling.target import Model
 
 TRIES = 100
 SHOWN = 8
 """Most coordinates that an error names."""
+
+Piece = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Draws of a few transitions and their statistics, a row each."""
+
+
+class Moving(Protocol):
+    """What a run asks of a chain, whatever its kernel.
+
+    It may also have `gradients`, the leapfrog steps since it was built, `tree_depth`, the mean of the last transitions,
+    and `native = True` if no Python runs in its transitions, so that it may move in a thread.
+    """
+
+    index: int
+    tune: int
+    total: int
+    keep_warmup: bool
+    done_iterations: int
+    divergences: int
+    kept: list[Piece]
+    warmup_kept: list[Piece]
+
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def step_size(self) -> float: ...
+    @property
+    def q(self) -> NDArray[np.float64]: ...
+    @property
+    def info(self) -> NDArray[np.float64]: ...
+    @property
+    def warmup_q(self) -> NDArray[np.float64]: ...
+    @property
+    def warmup_info(self) -> NDArray[np.float64]: ...
+
+    def advance(self, seconds: float = inf) -> None: ...
+    def snapshot(self) -> dict[str, NDArray[Any]]: ...
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None: ...
 
 
 def generator(seed: int, chain: int) -> np.random.Generator:
@@ -33,27 +73,47 @@ class Chain:
         self.index, self.model, self.kernel, self.rng, self.state = index, model, kernel, rng, state
         self.tune, self.total, self.keep_warmup = tune, tune + draws, keep_warmup
         self.done_iterations = 0
-        self.q: list[Vector] = []
-        self.info: list[Info] = []
-        self.warmup_q: list[Vector] = []
-        self.warmup_info: list[Info] = []
+        self.kept: list[Piece] = []
+        self.warmup_kept: list[Piece] = []
         self.divergences = 0
+        self.gradients = 0
         with np.errstate(all="ignore"):
             self.warmup = Warmup(rng, model.value_and_grad, kernel, state, tune)
 
     @property
     def finished(self) -> bool:
+        """Whether all its draws are there."""
         return self.done_iterations >= self.total
 
     @property
     def length(self) -> int:
         """Complete draws after warm-up."""
-        return min(len(self.q), len(self.info))
+        return sum(len(qs) for qs, _ in self.kept)
 
     @property
     def step_size(self) -> float:
         """That of the next transition."""
         return self.warmup.settings.eps
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """Draws after warm-up, a row each."""
+        return rows([qs for qs, _ in self.kept], self.model.dim)
+
+    @property
+    def info(self) -> NDArray[np.float64]:
+        """Statistics of the transitions after warm-up."""
+        return rows([stats for _, stats in self.kept], len(Info._fields))
+
+    @property
+    def warmup_q(self) -> NDArray[np.float64]:
+        """Draws of the warm-up, if kept."""
+        return rows([qs for qs, _ in self.warmup_kept], self.model.dim)
+
+    @property
+    def warmup_info(self) -> NDArray[np.float64]:
+        """Statistics of the transitions of the warm-up, if kept."""
+        return rows([stats for _, stats in self.warmup_kept], len(Info._fields))
 
     def advance(self, seconds: float = inf) -> None:
         """Make iterations until the chain is finished or the time is over."""
@@ -64,19 +124,70 @@ class Chain:
         with np.errstate(all="ignore"):
             for i in range(self.done_iterations, self.total):
                 state, info = step(rng, logdensity, self.state, warmup.settings)
+                piece = state.q[None], np.array([info], dtype=np.float64)
                 if i < tune:
                     warmup.update(i, state, info.acceptance_rate)
                     if self.keep_warmup:
-                        self.warmup_q.append(state.q)
-                        self.warmup_info.append(info)
+                        self.warmup_kept.append(piece)
                 else:
-                    self.q.append(state.q)
-                    self.info.append(info)
+                    self.kept.append(piece)  # in one go: an interrupt finds both or neither
                     self.divergences += info.diverging
+                self.gradients += info.n_steps
                 self.state = state
                 self.done_iterations = i + 1
                 if perf_counter() > until:
                     return
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """All that the chain needs to go on bit for bit, but for the draws it keeps."""
+        warmup = self.warmup
+        averaging, of_q, of_grad = warmup.averaging, warmup.q_moments, warmup.grad_moments
+        return {
+            "counts": np.array([self.done_iterations, self.divergences, warmup.window, of_q.n]),
+            "q": self.state.q.copy(),
+            "logp": np.array(self.state.logp),
+            "grad": np.array(self.state.grad),
+            "rng": _generator_state(self.rng),
+            "settings": np.array([warmup.settings.eps, warmup.settings.path, warmup.path]),
+            "inv_mass": warmup.inv_mass.copy(),
+            "averaging": np.array([averaging.mu, averaging.t, averaging.h, averaging.log_mean]),
+            "moments": np.stack([of_q.mean, of_q.m2, of_grad.mean, of_grad.m2]),
+            "rows": rows([q[None] for q in warmup.rows], self.model.dim),
+        }
+
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `snapshot` of another chain of the same model and kernel returned."""
+        warmup = self.warmup
+        self.done_iterations, self.divergences, warmup.window, n = map(int, snapshot["counts"])
+        self.state = State(snapshot["q"], float(snapshot["logp"]), snapshot["grad"])
+        self.rng.bit_generator.state = json.loads(snapshot["rng"].tobytes())
+        eps, path, warmup.path = map(float, snapshot["settings"])
+        warmup.inv_mass = snapshot["inv_mass"]
+        warmup.settings = settings(eps, warmup.inv_mass, path)
+        averaging, of_q, of_grad = warmup.averaging, warmup.q_moments, warmup.grad_moments
+        averaging.mu, t, averaging.h, averaging.log_mean = map(float, snapshot["averaging"])
+        averaging.t = int(t)
+        of_q.n = of_grad.n = n
+        of_q.mean, of_q.m2, of_grad.mean, of_grad.m2 = (row.copy() for row in snapshot["moments"])
+        warmup.rows = list(snapshot["rows"])
+
+
+def _generator_state(rng: np.random.Generator) -> NDArray[np.uint8]:
+    text = json.dumps(rng.bit_generator.state, default=lambda numbers: numbers.tolist())
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def rows(pieces: Sequence[NDArray[np.float64]], width: int) -> NDArray[np.float64]:
+    """The rows of all pieces."""
+    return np.concatenate(pieces) if pieces else np.zeros((0, width))
+
+
+def rectangle(lengths: Sequence[int]) -> int:
+    """The number of draws per chain that keeps most draws in all, when chains shorter than it are dropped.
+
+    Chains of 7 and 6 draws give 2 x 6; chains of 500, 500 and 1 give 2 x 500.
+    """
+    return max(lengths, key=lambda n: (n * sum(length >= n for length in lengths), -n))
 
 
 def starting_state(model: Model, kernel: Kernel, rng: np.random.Generator, chain: int, init: Vector | None) -> State:

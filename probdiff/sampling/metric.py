@@ -7,7 +7,11 @@ L' g. Nothing else in a trajectory knows of the metric.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +70,8 @@ MOST = 128
 """Most directions of a metric that is not dense."""
 EXTREME = 1e6
 """The largest variance of a correlated direction: gradients are to come back from round coordinates with six digits."""
+THREADED = 32
+"""Dimensions from which libraries of linear algebra use threads."""
 GRADIENT = 64
 """What a gradient costs, counted in rows of the metric; cheap densities are about there."""
 
@@ -89,13 +95,41 @@ def learn(q: Matrix, grad: Matrix, kind: str, first: bool, old: Metric) -> Metri
     metric = Metric.diagonal(scale, len(old.stretch))
     if kind == "diagonal":
         return metric
-    variance, vectors = spectrum((q - q.mean(axis=0)) / scale, (grad - grad.mean(axis=0)) * scale)
+    try:
+        with one_thread(len(scale)):
+            variance, vectors = spectrum((q - q.mean(axis=0)) / scale, (grad - grad.mean(axis=0)) * scale)
+    except np.linalg.LinAlgError:  # gradients so large that nothing can be told from them
+        return metric
     order = np.argsort(-np.abs(np.log(variance)))[: len(old.stretch)]
     rank = len(order) if kind == "dense" else worthwhile(variance[order])
     order = order[:rank]
     metric.vectors[:rank] = vectors[:, order].T
     metric.stretch[:rank] = np.sqrt(variance[order]) - 1
     return metric._replace(rank=np.int64(rank))
+
+
+@contextmanager
+def one_thread(dim: int) -> Iterator[None]:
+    """Keep NumPy's linear algebra to one thread, where matrices are so large that it would take more.
+
+    Its threads spin while they wait for each other; with chains in threads of their own that takes a hundred times as
+    long as the work. One chain at a time, for the number of threads is that of the process.
+    """
+    if dim < THREADED:
+        yield
+        return
+    with _taking_turns, _thread_pools().limit(limits=1, user_api="blas"):
+        yield
+
+
+_taking_turns = threading.Lock()
+
+
+@functools.cache
+def _thread_pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def worthwhile(variance: Vector) -> int:
@@ -135,12 +169,13 @@ def spectrum(x: Matrix, g: Matrix) -> tuple[Vector, Matrix]:
     n, dim = x.shape
     basis = np.eye(dim)
     if 2 * n < dim:
-        basis = np.linalg.svd(np.concatenate([x, g]), full_matrices=False)[2].T
+        basis = np.linalg.qr(np.concatenate([x, g]).T)[0]
         x, g = x @ basis, g @ basis
     unit = RIDGE * np.eye(x.shape[1])
     value, vector = np.linalg.eigh((1 - RIDGE) * (g.T @ g) / n + unit)
+    value = np.maximum(value, RIDGE)  # which rounding may have lost beside large ones
     root = (vector * np.sqrt(value)) @ vector.T
     inner, turn = np.linalg.eigh(root @ ((1 - RIDGE) * (x.T @ x) / n + unit) @ root)
     half = (vector / np.sqrt(value)) @ (vector.T @ (turn * np.maximum(inner, 0.0) ** 0.25))
-    left, single, _ = np.linalg.svd(half)
-    return np.clip(single**2, 1 / EXTREME, EXTREME), basis @ left
+    variance, left = np.linalg.eigh(half @ half.T)
+    return np.clip(variance, 1 / EXTREME, EXTREME), basis @ left

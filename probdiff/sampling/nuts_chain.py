@@ -38,6 +38,8 @@ class NutsChain:
         self.tune, self.total, self.keep_warmup = tune, tune + draws, keep_warmup
         self.done_iterations = 0
         self.divergences = 0
+        self.gradients = 0
+        self.tree_depth: float | None = None
         self.diverged: list[tuple[int, Vector, Vector]] = []
         self.kept: list[Piece] = []
         self.warmup_kept: list[Piece] = []
@@ -150,6 +152,8 @@ class NutsChain:
         self.density.check()
         self.here, self.averaging, self.counter = tuple(here), averaging, counter
         self.done_iterations = i + length
+        self.gradients += int(stats[:, FIELDS.index("n_steps")].sum())
+        self.tree_depth = float(stats[:, FIELDS.index("tree_depth")].mean())
         if not tuning:
             self.kept.append((qs, stats))  # in one go: an interrupt finds both or neither
             self._note_divergences(i - self.tune, stats, ends)

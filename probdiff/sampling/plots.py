@@ -20,11 +20,11 @@ COLOURS = ("#3b6fb6", "#d9813b", "#4c9a6a", "#b5484f", "#7d62a8", "#8a6a4f", "#c
 INK, PALE = "#2b2b2b", "#d9dee5"
 
 
-def plot_trace(draws: Draws, path: str | PathLike[str] | None, names: Sequence[str] | None) -> Any:
+def plot(draws: Draws, path: str | PathLike[str] | None, names: Sequence[str] | None) -> Any:
     """A row per scalar: densities of the chains on the left, their traces on the right, divergences as ticks."""
     from matplotlib.figure import Figure
 
-    scalars = _chosen(draws, names, "plot_trace")
+    scalars = _chosen(draws, names, "plot")
     figure = Figure(figsize=(10, 1.6 * len(scalars) + 0.4), layout="constrained")
     axes = figure.subplots(len(scalars), 2, squeeze=False, width_ratios=(1, 2))
     diverging = draws.sample_stats.get("diverging")

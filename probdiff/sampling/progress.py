@@ -1,55 +1,182 @@
-"""The progress display: one bar a chain, with step size and divergences; nothing where nobody looks."""
+"""How far a run is: its numbers, and the thread that shows them as a live table or as plain lines."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
 
-from probdiff.sampling.chain import Chain
-
-
-class Display(Protocol):
-    """Called now and then while chains run."""
-
-    def __call__(self) -> None: ...
-
-
-def _silent() -> None:
-    return None
+TICK = 0.25
+"""Seconds between two looks at the chains."""
+GOING = ("running", "paused")
+LINE_STEP, LINE_SECONDS = 0.1, 60.0
+"""Without a terminal a line is written for each tenth of the run, and each minute."""
 
 
-@contextmanager
-def progress_display(chains: Sequence[Chain], progress: bool | None) -> Iterator[Display]:
-    """A function that redraws the bars. `progress=None`: bars on a terminal only, on standard error."""
-    if progress is None:
-        progress = sys.stderr.isatty()
-    if not progress:
-        yield _silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+@dataclass(frozen=True)
+class ChainProgress:
+    """Where one chain is.
 
-    bars = Progress(
-        TextColumn("chain {task.fields[chain]}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.completed:>5.0f}/{task.total:.0f}  {task.fields[phase]:<8}"),
-        TextColumn("step size {task.fields[eps]:.3g}, {task.fields[divergences]} divergent"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
+    iteration, total  transitions made, and in all; the first `tune` are warm-up
+    divergences       after warm-up
+    step_size         of the next transition
+    tree_depth        mean of the last transitions; None for kernels without trees
+    gradients         leapfrog steps since the run began or was resumed, each with one gradient; None if not counted
+    seconds_left      by the pace of the last transitions, were it alone; None before the first
+    """
 
-    def fields(chain: Chain) -> dict[str, Any]:
-        phase = "done" if chain.finished else "warm-up" if chain.done_iterations < chain.tune else "sampling"
-        return {"phase": phase, "eps": chain.step_size, "divergences": chain.divergences}
+    chain: int
+    iteration: int
+    total: int
+    tune: int
+    divergences: int
+    step_size: float
+    tree_depth: float | None
+    gradients: int | None
+    gradients_per_second: float | None
+    seconds_left: float | None
 
-    with bars:
-        tasks = [bars.add_task("", total=c.total, chain=c.index, **fields(c)) for c in chains]
+    @property
+    def phase(self) -> str:
+        """warm-up, sampling or done."""
+        if self.iteration >= self.total:
+            return "done"
+        return "warm-up" if self.iteration < self.tune else "sampling"
 
-        def redraw() -> None:
-            for task, chain in zip(tasks, chains, strict=True):
-                bars.update(task, completed=chain.done_iterations, **fields(chain))
 
-        yield redraw
-        redraw()
+@dataclass(frozen=True, repr=False)
+class Progress:
+    """Where a run is.
+
+    state         running, paused, finished, stopped or failed
+    seconds       since it began, without pauses; a run that was resumed includes those before
+    seconds_left  by the pace of the last transitions; None before the first
+    trouble       what ended a run that failed, or why its checkpoint could not be written
+    """
+
+    chains: tuple[ChainProgress, ...]
+    state: str
+    seconds: float
+    seconds_left: float | None
+    gradients_per_second: float | None
+    trouble: str = ""
+
+    @property
+    def fraction(self) -> float:
+        """The part of all transitions that is made."""
+        return sum(c.iteration for c in self.chains) / sum(c.total for c in self.chains)
+
+    @property
+    def line(self) -> str:
+        """All of it in a line of text."""
+        done, total = sum(c.iteration for c in self.chains), sum(c.total for c in self.chains)
+        parts = [
+            f"{done} of {total} transitions ({self.fraction:.0%})",
+            f"{sum(c.divergences for c in self.chains)} divergent",
+            f"{in_short(self.gradients_per_second)} gradients/s",
+            f"{clock(self.seconds)} gone",
+        ]
+        if self.state == "running":
+            parts.append(f"{clock(self.seconds_left)} left")
+        return f"{self.state}: " + ", ".join(parts) + (f"; {self.trouble}" if self.trouble else "")
+
+    def rows(self) -> Sequence[tuple[str, ...]]:
+        """A heading, and a row of text for each chain."""
+        heading = ("chain", "draws", "phase", "divergent", "step size", "depth", "gradients/s", "left")
+        return [heading] + [
+            (
+                str(c.chain), f"{c.iteration}/{c.total}", c.phase, str(c.divergences), f"{c.step_size:.3g}",
+                "-" if c.tree_depth is None else f"{c.tree_depth:.1f}", in_short(c.gradients_per_second),
+                "" if c.phase == "done" else clock(c.seconds_left),
+            )
+            for c in self.chains
+        ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        rows = self.rows()
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([*lines, self.line])
+
+
+def in_short(number: float | None) -> str:
+    """Three digits and a letter for the power of 1000: 1.25 M."""
+    if number is None:
+        return "-"
+    for power, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= power:
+            return f"{number / power:.3g}{letter}"
+    return f"{number:.3g}"
+
+
+def clock(seconds: float | None) -> str:
+    """Hours, minutes and seconds: 1:02:03."""
+    if seconds is None:
+        return "-"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def is_open() -> bool:
+    """Whether there is a standard error to write to."""
+    return sys.stderr is not None and not sys.stderr.closed
+
+
+class Display:
+    """A thread that shows progress on standard error until it is stopped; `look` says how far the run is."""
+
+    def __init__(self, look: Callable[[], Progress]) -> None:
+        self.look = look
+        self.ended = threading.Event()
+        show = self._table if sys.stderr.isatty() else self._lines
+        self.thread = threading.Thread(target=show, name="probdiff-progress", daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Show the last state, and end."""
+        self.ended.set()
+        self.thread.join()
+
+    def _lines(self) -> None:
+        shown, at = 0.0, perf_counter()
+        with suppress(OSError, ValueError):  # standard error is closed: nobody looks
+            while not self.ended.wait(TICK):
+                now = self.look()
+                if now.state not in GOING:
+                    break
+                if now.fraction >= shown + LINE_STEP or perf_counter() >= at + LINE_SECONDS:
+                    print(now.line, file=sys.stderr, flush=True)
+                    shown, at = now.fraction, perf_counter()
+            print(self.look().line, file=sys.stderr, flush=True)
+
+    def _table(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        with suppress(OSError, ValueError, SystemExit):  # the last from rich, whose pipe is broken
+            with Live(table(self.look()), console=Console(stderr=True), auto_refresh=False) as live:
+                while not self.ended.wait(TICK) and self.look().state in GOING:
+                    live.update(table(self.look()), refresh=True)
+                live.update(table(self.look()), refresh=True)
+
+
+def table(progress: Progress) -> Any:
+    """The rows with a bar in front, for a terminal."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    heading, *rows = progress.rows()
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("", max_width=20)
+    for title in heading:
+        shown.add_column(title, justify="right", no_wrap=True)
+    for chain, row in zip(progress.chains, rows, strict=True):
+        shown.add_row(ProgressBar(total=chain.total, completed=chain.iteration), *row)
+    return Group(shown, Text(progress.line))

@@ -1,36 +1,53 @@
-"""`sample`: checks its arguments, starts the chains, runs them, and gathers their draws."""
+"""`sample` and `resume`: they check their arguments, build the chains, let a crew move them, and gather their draws."""
 
 from __future__ import annotations
 
 import functools
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from os import PathLike
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from probdiff.errors import ParameterError, UnsupportedError
-from probdiff.sampling.chain import Chain, generator, starting_state
+from probdiff.sampling.chain import Chain, Moving, generator, rectangle, starting_state
+from probdiff.sampling.checkpoint import Checkpoint, check_path
+from probdiff.sampling.crew import Crew, Stoppable
+from probdiff.sampling.diagnose import quick
+from probdiff.sampling.divergences import collect
 from probdiff.sampling.draws import Draws, check_names
+from probdiff.sampling.fingerprint import check_same, chosen_kernel, fingerprint
+from probdiff.sampling.handle import Run, shows
+from probdiff.sampling.hmc import is_real
 from probdiff.sampling.kernel import Info, Kernel, State, Vector
 from probdiff.sampling.nuts import NUTS
-from probdiff.sampling.progress import progress_display
+from probdiff.sampling.pilot import Reparam, in_coordinates
+from probdiff.sampling.store import check_format
 from probdiff.sampling.target import Model
 
-SLICE = 0.05
-"""Seconds that a chain runs before the next has its turn."""
-MANY_CUT = 0.01
-"""Share of trajectories that reach their greatest depth from which a note says so."""
-PIECE_PAYS = 2e-3
-"""Seconds of one call into machine code from which chains run in threads: shorter ones wait for the interpreter."""
 THREADS_PAY = 100e-6
 """Seconds a gradient must take before threads win: below it they mostly hand the interpreter to each other."""
+CHECKPOINT_EVERY = 10.0
+"""Seconds between two writes of a chain: what an end without warning costs at most."""
+
+Path = str | PathLike[str]
 
 
+@overload
+def sample(posterior: Model, draws: int = ..., tune: int = ..., chains: int = ..., seed: int | None = ...,
+           kernel: Kernel | None = ..., init: ArrayLike | Mapping[str, Any] | None = ..., progress: bool | None = ...,
+           keep_warmup: bool = ..., *, blocking: Literal[True] = ..., checkpoint: Path | None = ...,
+           checkpoint_every: float = ..., reparam: Reparam = ...) -> Draws: ...  # fmt: skip
+@overload
+def sample(posterior: Model, draws: int = ..., tune: int = ..., chains: int = ..., seed: int | None = ...,
+           kernel: Kernel | None = ..., init: ArrayLike | Mapping[str, Any] | None = ..., progress: bool | None = ...,
+           keep_warmup: bool = ..., *, blocking: Literal[False], checkpoint: Path | None = ...,
+           checkpoint_every: float = ..., reparam: Reparam = ...) -> Run: ...  # fmt: skip
 def sample(
     posterior: Model,
     draws: int = 1000,
@@ -41,7 +58,12 @@ def sample(
     init: ArrayLike | Mapping[str, Any] | None = None,
     progress: bool | None = None,
     keep_warmup: bool = False,
-) -> Draws:
+    *,
+    blocking: bool = True,
+    checkpoint: Path | None = None,
+    checkpoint_every: float = CHECKPOINT_EVERY,
+    reparam: Reparam = None,
+) -> Draws | Run:
     """Draw from `posterior` with Hamiltonian Monte Carlo.
 
     Parameters
@@ -51,9 +73,18 @@ def sample(
     seed         a non-negative integer; the same seed gives the same draws. None: a fresh one, kept in `Draws.attrs`
     kernel       `NUTS()` without it
     init         starting point: an unconstrained vector (dim,), one per chain (chains, dim), or named values if the
-                 model can unconstrain them. None: the model's candidates, up to 100 a chain
-    progress     bars on standard error; None shows them on a terminal
+                 model can unconstrain them. None: the model's candidates, up to 100 a chain. "pathfinder": the
+                 points of `pathfinder(posterior, seed=seed).initial_points(chains)`
+    progress     a table on standard error, or plain lines where that is no terminal; None shows it on a terminal only,
+                 to who waits
     keep_warmup  also return the draws of the warm-up, apart from the others
+    blocking     False: return a `Run` at once, which goes on in the background
+    checkpoint   a new path, where draws and the state of each chain are written as the run goes on; `resume` continues
+                 it, bit for bit, however it ended
+    checkpoint_every  seconds between two writes of a chain
+    reparam      the form of location-scale priors by name, `{"theta": "noncentered", "beta": "centered"}`, as
+                 `Posterior.reparameterised` takes it; "auto": a short pilot run chooses for each one that hangs on
+                 other variables. What was chosen is `Draws.attrs["reparam"]`
 
     Ctrl-C returns the draws made so far, marked in `Draws.attrs["partial"]`; before the first draw it passes through.
     """
@@ -65,155 +96,197 @@ def sample(
         raise ParameterError(f"sample.seed must be a non-negative integer or None, got {seed!r}")
     if not callable(getattr(kernel, "step", None)) or not callable(getattr(kernel, "init", None)):
         raise UnsupportedError(f"sample.kernel must be a kernel such as NUTS() or HMC(), got {kernel!r}")
-    if progress not in (True, False, None):
-        raise ParameterError(f"sample.progress must be True, False or None, got {progress!r}")
-    if not hasattr(posterior, "value_and_grad") or not hasattr(posterior, "dim"):
-        raise UnsupportedError(
-            f"sample.posterior must be a model with value_and_grad and dim, got {type(posterior).__name__}. "
-            "Build a Posterior, or wrap a function q -> (log-density, gradient) as Target(function, dim=...)."
-        )
+    _check_run("sample", posterior, progress, blocking, checkpoint_every)
     posterior.check_sampleable()
     seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1)) if seed is None else int(seed)
+    fields = tuple(getattr(kernel, "fields", Info._fields))
+    if checkpoint is not None:
+        rows = chains * (draws + (tune if keep_warmup else 0))
+        checkpoint = check_path(checkpoint, rows * (2 * posterior.dim + len(fields)))
 
     started = perf_counter()
-    points = _starting_points(posterior, init, chains)
+    posterior, init, told = in_coordinates(posterior, init, reparam, seed)
+    points = _starting_points(posterior, init, chains, seed)
     rngs = [generator(seed, c) for c in range(chains)]
     states = [starting_state(posterior, kernel, rngs[c], c, points[c]) for c in range(chains)]
     # Names and the way back to parameters are tried before hours are spent, not after.
     named = posterior.constrain_many(np.stack([s.q for s in states]))
     check_names(named, posterior.dims, posterior.coords)
-    make = getattr(kernel, "chain", functools.partial(_chain, kernel))
-    running = [make(c, posterior, rngs[c], states[c], tune, draws, keep_warmup) for c in range(chains)]
+    settings = {"chains": int(chains), "draws": int(draws), "tune": int(tune), "seed": seed,
+                "keep_warmup": bool(keep_warmup), "fields": list(fields)}  # fmt: skip
+    attrs = _attrs(settings, kernel) | told
+    model = Stoppable(posterior)
+    running = _chains(model, kernel, rngs, states, settings)
+    store = None
+    if checkpoint is not None:
+        if not all(hasattr(chain, "snapshot") for chain in running):
+            raise UnsupportedError(
+                "sample.checkpoint needs chains with snapshot() and restore(); those of "
+                f"{type(kernel).__name__} have none."
+            )
+        page = settings | fingerprint(posterior, kernel) | {"attrs": attrs}
+        store = Checkpoint.create(os.fspath(checkpoint), posterior, page, states, running)
+    crew = Crew(model, running, min(chains, os.cpu_count() or 1), perf_counter() - started, store, checkpoint_every)
+    return _launch(posterior, kernel, states[0], crew, attrs, progress, blocking)
 
-    threads = min(chains, os.cpu_count() or 1)
-    partial = False
-    with progress_display(running, progress) as redraw:
-        try:
-            if threads > 1 and _threads_pay(posterior, running, states[0]):
-                _run_threads(running, threads, redraw)
-            else:
-                _run_turns(running, redraw)
-        except KeyboardInterrupt:
-            if not any(chain.length for chain in running):
-                raise
-            partial = True
-    return _gather(posterior, running, kernel, {
-        "seed": seed, "tune": int(tune), "requested_draws": int(draws), "requested_chains": int(chains),
-        "partial": partial, "sampling_time": perf_counter() - started,
-    })  # fmt: skip
+
+@overload
+def resume(path: Path, posterior: Model, kernel: Kernel | None = ..., progress: bool | None = ..., *,
+           blocking: Literal[True] = ..., checkpoint_every: float = ...) -> Draws: ...  # fmt: skip
+@overload
+def resume(path: Path, posterior: Model, kernel: Kernel | None = ..., progress: bool | None = ..., *,
+           blocking: Literal[False], checkpoint_every: float = ...) -> Run: ...  # fmt: skip
+def resume(
+    path: Path,
+    posterior: Model,
+    kernel: Kernel | None = None,
+    progress: bool | None = None,
+    *,
+    blocking: bool = True,
+    checkpoint_every: float = CHECKPOINT_EVERY,
+) -> Draws | Run:
+    """Go on with the run of `sample(..., checkpoint=path)`: the draws are those of the unbroken run, bit for bit.
+
+    Parameters
+    ----------
+    path       where the checkpoint is; it goes on to be written
+    posterior  the model of that run, with the same data; DataError if names, data or densities differ
+    kernel     that of the run; only a kernel of your own has to be given
+
+    The others are those of `sample`. A finished run is returned at once.
+    """
+    _check_run("resume", posterior, progress, blocking, checkpoint_every)
+    posterior.check_sampleable()
+    name = check_format(path, "resume")
+    store = Checkpoint(name, posterior)
+    try:
+        settings, states = store.page, store.starts()
+        posterior, _, _ = in_coordinates(posterior, None, settings["attrs"].get("reparam"), settings["seed"])
+        store.model = posterior
+        kernel = chosen_kernel(name, settings, kernel)
+        check_same(name, settings, store.coordinate_names(), states, posterior)
+        model = Stoppable(posterior)
+        rngs = [generator(settings["seed"], c) for c in range(settings["chains"])]
+        running = _chains(model, kernel, rngs, states, settings)
+        seconds = max([store.recall(chain) for chain in running])
+    except BaseException:
+        store.close()
+        raise
+    crew = Crew(model, running, min(len(running), os.cpu_count() or 1), seconds, store, checkpoint_every)
+    return _launch(posterior, kernel, states[0], crew, settings["attrs"], progress, blocking)
+
+
+def _chains(model: Model, kernel: Kernel, rngs: Sequence[np.random.Generator], states: Sequence[State],
+            settings: Mapping[str, Any]) -> list[Moving]:  # fmt: skip
+    rest = settings["tune"], settings["draws"], settings["keep_warmup"]
+    make = getattr(kernel, "chain", functools.partial(_chain, kernel))
+    return [make(c, model, rngs[c], state, *rest) for c, state in enumerate(states)]
 
 
 def _chain(kernel: Kernel, index: int, model: Model, *rest: Any) -> Chain:
     return Chain(index, model, kernel, *rest)
 
 
-def _threads_pay(model: Model, chains: Sequence[Chain], state: State) -> bool:
-    """Whether chains spend so long outside the interpreter at a time that threads are faster than turns."""
-    if all(getattr(chain, "native", False) for chain in chains):
-        chains[0].advance(0)  # compiles, before threads start
-        began = perf_counter()
-        chains[0].advance(0)
-        return perf_counter() - began > PIECE_PAYS
-    return getattr(model, "releases_gil", False) and _gradient_seconds(model, state) > THREADS_PAY
+def _attrs(settings: Mapping[str, Any], kernel: Kernel) -> dict[str, Any]:
+    """What the draws say of the run."""
+    most = getattr(kernel, "max_steps", None)
+    return {
+        "seed": settings["seed"], "tune": settings["tune"], "requested_draws": settings["draws"],
+        "requested_chains": settings["chains"], "kernel": repr(kernel),
+    } | ({} if most is None else {"max_steps": most})  # fmt: skip
 
 
-def _run_turns(chains: Sequence[Chain], redraw: Callable[[], None]) -> None:
-    while unfinished := [chain for chain in chains if not chain.finished]:
-        for chain in unfinished:
-            chain.advance(SLICE)
-            redraw()
+def _launch(posterior: Model, kernel: Kernel, start: State, crew: Crew, attrs: dict[str, Any],
+            progress: bool | None, blocking: bool) -> Draws | Run:  # fmt: skip
+    """Begin, and wait if `blocking`. Chains that gain nothing from threads are moved by who waits."""
+
+    def gather(what: str) -> Draws:
+        return _gather(posterior, crew.chains, kernel, attrs | {"sampling_time": crew.seconds}, what)
+
+    run = Run(crew, gather, shows(progress, blocking))
+    if all(getattr(chain, "native", False) for chain in crew.chains):
+        crew.start(1)  # it finds out whether more pay
+    elif crew.most > 1 and _threads_pay(posterior, start):
+        crew.start(crew.most)
+    elif not blocking:
+        crew.start(1)
+    return run.wait() if blocking else run
 
 
-def _run_threads(chains: Sequence[Chain], threads: int, redraw: Callable[[], None]) -> None:
-    stop = threading.Event()
-
-    def work(chain: Chain) -> None:
-        while not chain.finished and not stop.is_set():
-            chain.advance(SLICE)
-
-    with ThreadPoolExecutor(threads) as pool:
-        futures = {pool.submit(work, chain) for chain in chains}
-        try:
-            while futures:
-                finished, futures = wait(futures, SLICE, FIRST_EXCEPTION)
-                for future in finished:
-                    future.result()
-                redraw()
-        finally:
-            stop.set()
+def _threads_pay(model: Model, start: State) -> bool:
+    """Whether a model in Python spends so long outside the interpreter that threads are faster than turns."""
+    if not getattr(model, "releases_gil", False):
+        return False
+    began = perf_counter()
+    model.value_and_grad(start.q)
+    return perf_counter() - began > THREADS_PAY
 
 
-def _gather(model: Model, chains: Sequence[Chain], kernel: Kernel, attrs: dict[str, Any]) -> Draws:
-    """The complete draws of the chains; after an interrupt, of those that make the largest rectangle."""
+def _check_run(owner: str, posterior: Any, progress: Any, blocking: Any, every: Any) -> None:
+    if progress not in (True, False, None):
+        raise ParameterError(f"{owner}.progress must be True, False or None, got {progress!r}")
+    if blocking not in (True, False):
+        raise ParameterError(f"{owner}.blocking must be True or False, got {blocking!r}")
+    if not (is_real(every) and 0 <= every < inf):
+        raise ParameterError(f"{owner}.checkpoint_every must be a number of seconds, not negative, got {every!r}")
+    if not hasattr(posterior, "value_and_grad") or not hasattr(posterior, "dim"):
+        raise UnsupportedError(
+            f"{owner}.posterior must be a model with value_and_grad and dim, got {type(posterior).__name__}. "
+            "Build a Posterior, or wrap a function q -> (log-density, gradient) as Target(function, dim=...)."
+        )
+
+
+def _gather(model: Model, chains: Sequence[Moving], kernel: Kernel, attrs: dict[str, Any], what: str) -> Draws:
+    """The complete draws of the chains; before the end, of those that make the largest rectangle, and `what` it is."""
+    partial = not all(chain.finished for chain in chains)
     n = rectangle([chain.length for chain in chains])
     kept = [chain for chain in chains if chain.length >= n]
     notes = []
-    if attrs["partial"]:
-        note = f"Interrupted: {n} of {attrs['requested_draws']} draws of {len(kept)} of {len(chains)} chains"
+    if partial:
+        note = f"{what}: {n} of {attrs['requested_draws']} draws of {len(kept)} of {len(chains)} chains"
         dropped = [f"chain {chain.index} ({chain.length} draws)" for chain in chains if chain.length < n]
         notes.append(note + (f"; dropped: {', '.join(dropped)}." if dropped else "."))
     fields = getattr(kernel, "fields", Info._fields)
-    stats = _stats([chain.info[:n] for chain in kept], fields)
-    notes += _notes(stats, kernel)
     warm = min(min(len(chain.warmup_q), len(chain.warmup_info)) for chain in kept)
-    return Draws(
+    draws = Draws(
         posterior=_named(model, [chain.q[:n] for chain in kept]),
-        sample_stats=stats,
+        sample_stats=_stats([chain.info[:n] for chain in kept], fields),
         warmup_posterior=_named(model, [chain.warmup_q[:warm] for chain in kept]) if warm else {},
         warmup_sample_stats=_stats([chain.warmup_info[:warm] for chain in kept], fields) if warm else {},
         observed=dict(model.observed),
         dims=dict(model.dims),
         coords=dict(model.coords),
-        attrs=attrs | {"kernel": repr(kernel)},
-        notes=tuple(notes),
+        attrs=attrs | {"partial": partial},
+        diverged=collect(kept, n),
+        model=model,
     )
+    return replace(draws, notes=(*notes, *(quick(draws) if n else ())))
 
 
-def rectangle(lengths: Sequence[int]) -> int:
-    """The number of draws per chain that keeps most draws in all, when chains shorter than it are dropped.
-
-    Chains of 7 and 6 draws give 2 x 6; chains of 500, 500 and 1 give 2 x 500.
-    """
-    return max(lengths, key=lambda n: (n * sum(length >= n for length in lengths), -n))
-
-
-def _named(model: Model, q: Sequence[Sequence[Vector]]) -> dict[str, NDArray[Any]]:
-    stacked = np.array(q)
+def _named(model: Model, q: Sequence[NDArray[np.float64]]) -> dict[str, NDArray[Any]]:
+    stacked = np.stack(q)
     chains, n, dim = stacked.shape
     values = model.constrain_many(stacked.reshape(chains * n, dim))
     return {name: np.reshape(x, (chains, n, *np.shape(x)[1:])) for name, x in values.items()}
 
 
-def _stats(info: Sequence[Sequence[Info]], fields: Sequence[str]) -> dict[str, NDArray[Any]]:
-    table = np.array(info, dtype=np.float64)
+def _stats(info: Sequence[NDArray[np.float64]], fields: Sequence[str]) -> dict[str, NDArray[Any]]:
+    table = np.stack(info)
     kinds = {"n_steps": np.int64, "tree_depth": np.int64, "diverging": np.bool_, "reached_max_treedepth": np.bool_}
     return {name: table[:, :, k].astype(kinds.get(name, np.float64)) for k, name in enumerate(fields)}
 
 
-def _notes(stats: Mapping[str, NDArray[Any]], kernel: Kernel) -> list[str]:
-    notes = []
-    total = stats["diverging"].size
-    if divergences := int(stats["diverging"].sum()):
-        notes.append(
-            f"{divergences} of {total} transitions diverged: the density bends faster than the step size "
-            "follows. Raise target_accept, or reparameterise the model."
-        )
-    most = getattr(kernel, "max_steps", None)
-    if most is not None and (capped := int((stats["n_steps"] >= most).sum())):
-        notes.append(f"{capped} of {total} trajectories were cut at max_steps={most}. Raise it, or rescale the model.")
-    deepest = getattr(kernel, "max_depth", None)
-    if deepest is not None and (cut := int(stats["reached_max_treedepth"].sum())) > MANY_CUT * total:
-        notes.append(
-            f"{cut} of {total} transitions reached max_depth={deepest} ({2**deepest - 1} leapfrog steps) before they "
-            "turned, so draws are more correlated than they need be. Rescale or reparameterise the model, or raise "
-            "max_depth."
-        )
-    return notes
-
-
-def _starting_points(model: Model, init: ArrayLike | Mapping[str, Any] | None, chains: int) -> list[Vector | None]:
+def _starting_points(
+    model: Model, init: ArrayLike | Mapping[str, Any] | None, chains: int, seed: int
+) -> list[Vector | None]:
     if init is None:
         return [None] * chains
+    if isinstance(init, str):
+        from probdiff.approximate.paths import pathfinder
+
+        if init != "pathfinder":
+            raise ParameterError(f"sample.init must be 'pathfinder', an array, named values or None, got {init!r}")
+        init = pathfinder(model, seed=seed).initial_points(chains)
     if isinstance(init, Mapping):
         unconstrain = getattr(model, "unconstrain", None)
         if unconstrain is None:
@@ -228,12 +301,6 @@ def _starting_points(model: Model, init: ArrayLike | Mapping[str, Any] | None, c
             f"sample.init must have shape ({model.dim},) or ({chains}, {model.dim}), got shape {points.shape}"
         )
     return list(np.broadcast_to(points, (chains, model.dim)).copy())
-
-
-def _gradient_seconds(model: Model, state: State) -> float:
-    began = perf_counter()
-    model.value_and_grad(state.q)
-    return perf_counter() - began
 
 
 def _check_count(name: str, value: Any, least: int, rule: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMAT = "probdiff.Draws"
 VERSION = 1
-GROUPS = ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats", "observed", "coords")
+GROUPS = ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats", "observed", "coords", "diverged")
 
 
 def save(draws: Draws, path: str | PathLike[str]) -> None:
@@ -55,10 +55,13 @@ def save(draws: Draws, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Draws:
-    """Read what `save` wrote, or say what else the file is."""
+    """Read what `save` wrote, or the checkpoint of a run, or say what else the file is."""
+    from probdiff.sampling import store
     from probdiff.sampling.draws import Draws
 
     name = os.fspath(path)
+    if store.is_checkpoint(name):
+        return store.load(name)
     if not zipfile.is_zipfile(name):
         if not os.path.exists(name):
             raise FileNotFoundError(f"Draws.load: there is no file {name!r}")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import floor, isfinite, isnan, log10
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor, isfinite, isnan, log10, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from probdiff.sampling.mixing import NOT_CONVERGED, R_HAT_LIMIT, converged
 from probdiff.sampling.to_arviz import import_arviz
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("mean", "sd", "mcse", "ess_bulk", "ess_tail", "r_hat")
 ROWS_SHOWN = 60
-R_HAT_LIMIT = 1.01
-"""Vehtari et al. 2021."""
-ESS_PER_CHAIN = 100
 TAILS = (0.05, 0.95)
 
 
@@ -43,6 +41,13 @@ class Summary:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.labels)
+
+    def by_variable(self, variables: Mapping[str, NDArray[Any]], column: str) -> dict[str, NDArray[np.float64]]:
+        """A column, by variable and in its shape; `variables` are all that the summary has, (chain, draw, *shape)."""
+        shapes = {name: x.shape[2:] for name, x in variables.items()}
+        ends = np.cumsum([prod(shape) for shape in shapes.values()])[:-1]
+        parts = np.split(self.columns[column], ends)
+        return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
     def cells(self, i: int) -> list[str]:
         """Row `i` as text: mean and sd to three digits of the sd, the Monte Carlo error one further."""
@@ -98,7 +103,8 @@ def summarise(draws: Draws, names: Sequence[str] | None = None) -> Summary:
             columns["ess_bulk"][i] = float(np.squeeze(az.ess(x, method="bulk")))
             columns["ess_tail"][i] = float(np.squeeze(az.ess(x, method="tail", prob=TAILS)))
             columns["r_hat"][i] = _r_hat(az, x)
-    return Summary(tuple(scalars), columns, draws.notes + _notes(tuple(scalars), columns, draws.chains))
+    summary = Summary(tuple(scalars), columns)
+    return replace(summary, notes=_notes(draws, names, summary))
 
 
 def _r_hat(az: Any, x: NDArray[np.float64]) -> float:
@@ -112,22 +118,9 @@ def _r_hat(az: Any, x: NDArray[np.float64]) -> float:
     return value if isfinite(value) else float("inf")
 
 
-def _notes(labels: tuple[str, ...], columns: dict[str, NDArray[np.float64]], chains: int) -> tuple[str, ...]:
-    notes = []
-    r_hat = np.where(np.isnan(columns["r_hat"]), 1.0, columns["r_hat"])
-    if np.any(r_hat > R_HAT_LIMIT):
-        worst = int(np.argmax(r_hat))
-        notes.append(
-            f"The chains have not converged: R-hat is above {R_HAT_LIMIT} for {int(np.sum(r_hat > R_HAT_LIMIT))} of "
-            f"{len(labels)}, worst {labels[worst]} ({r_hat[worst]:.3g}). Run longer, "
-            "or check that the posterior is proper."
-        )
-    ess = np.nan_to_num(np.minimum(columns["ess_bulk"], columns["ess_tail"]), nan=np.inf)
-    least = ESS_PER_CHAIN * chains
-    if np.any(ess < least):
-        worst = int(np.argmin(ess))
-        notes.append(
-            f"Effective sample size is below {least} for {int(np.sum(ess < least))} of {len(labels)}, "
-            f"least {labels[worst]} ({ess[worst]:.0f}). Draw more."
-        )
-    return tuple(notes)
+def _notes(draws: Draws, names: Sequence[str] | None, summary: Summary) -> tuple[str, ...]:
+    """What the draws say of themselves, with R-hat by ranks in place of the quick one, and effective sample sizes."""
+    notes = [note for note in draws.notes if not note.startswith(NOT_CONVERGED)]
+    chosen = {name: draws[name] for name in (draws.posterior if names is None else names)}
+    found = converged(draws, summary.by_variable(chosen, "r_hat"), summary.labels, summary.columns)
+    return (*notes, *(finding.text for finding in found))

@@ -7,11 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from probdiff.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from probdiff.sampling.draws import Draws
+
+Floats = NDArray[np.float64]
+NOT_OF_THE_RUN = ("observed_data", "prior", "prior_predictive")
+"""Groups that have nothing to do with the seed and the time of sampling."""
 
 
 def import_arviz() -> Any:
@@ -27,8 +32,20 @@ def uses_datatree(version: str) -> bool:
     return int(version.split(".")[0]) >= 1
 
 
-def to_arviz(draws: Draws) -> Any:
-    """Groups posterior, sample_stats, observed_data and, if kept, warmup_posterior and warmup_sample_stats."""
+def to_arviz(
+    draws: Draws,
+    log_likelihood: bool = False,
+    log_prior: bool = False,
+    posterior_predictive: bool = False,
+    prior: int = 0,
+    rng: np.random.Generator | None = None,
+) -> Any:
+    """Groups posterior, sample_stats, observed_data and, if kept, warmup_posterior and warmup_sample_stats.
+
+    On demand, from the model: log_likelihood, log_prior, posterior_predictive, and prior with prior_predictive.
+    """
+    from probdiff.sampling import predictive
+
     az = import_arviz()
     groups = {
         "posterior": draws.posterior,
@@ -37,6 +54,14 @@ def to_arviz(draws: Draws) -> Any:
         "warmup_sample_stats": draws.warmup_sample_stats,
         "observed_data": {name: np.asarray(x) for name, x in draws.observed.items()},
     }
+    if log_likelihood:
+        groups["log_likelihood"] = predictive.log_likelihood(draws, "to_arviz")
+    if log_prior:
+        groups["log_prior"] = {"log_prior": predictive.log_prior(draws)}
+    if posterior_predictive:
+        groups["posterior_predictive"] = predictive.predict(draws, {}, rng)
+    if prior:
+        groups["prior"], groups["prior_predictive"] = predictive.prior_draws(draws, prior, rng)
     groups = {group: arrays for group, arrays in groups.items() if arrays}
     # save_warmup: ArviZ drops warm-up groups without it, silently.
     shared: dict[str, Any] = {
@@ -52,10 +77,32 @@ def to_arviz(draws: Draws) -> Any:
             converted = az.from_dict(groups, **shared)
         else:
             converted = az.from_dict(**groups, **shared)
+            if log_prior:  # which from_dict does not know
+                converted.add_groups(log_prior=groups["log_prior"])
     for group in groups:
-        if group != "observed_data":
+        if group not in NOT_OF_THE_RUN:
             converted[group].attrs.update(attrs)
     return converted
+
+
+def psis_loo(log_likelihood: Floats, r_eff: float) -> tuple[Floats, Floats]:
+    """log p(y_i | the others) and Pareto k of each observation, from log-likelihoods (draw, observation)."""
+    az = import_arviz()
+    group = {"log_likelihood": {"y": log_likelihood[None]}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of large k, which the caller reports
+        if uses_datatree(az.__version__):
+            found = az.loo(az.from_dict(group), pointwise=True, reff=r_eff)
+            return np.asarray(found.elpd_i), np.asarray(found.pareto_k)
+        found = az.loo(az.from_dict(**group), pointwise=True, reff=r_eff, scale="log")
+        return np.asarray(found.loo_i), np.asarray(found.pareto_k)
+
+
+def effective_draws(draws: Draws) -> float:
+    """The effective sample size of the mean, averaged over all scalars that move."""
+    az = import_arviz()
+    moving = [x for x in draws.scalars().values() if np.all(np.isfinite(x)) and np.ptp(x) > 0]
+    return float(np.mean([float(np.squeeze(az.ess(x, method="mean"))) for x in moving]))
 
 
 def to_dataframe(draws: Draws) -> Any:

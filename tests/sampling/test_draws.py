@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -145,6 +146,15 @@ def test_a_file_gives_back_every_bit(tmp_path):
         assert os.listdir(tmp_path) == ["draws.npz"]
 
 
+def test_a_pickle_keeps_the_draws_but_not_the_model():
+    model = Target(lambda q: (-0.5 * float(q @ q), -q), 3)
+    draws = sample(model, 20, 20, 2, seed=0)
+    assert draws.model is model and len(draws.divergences) == 0
+    again = pickle.loads(pickle.dumps(draws))
+    np.testing.assert_array_equal(again["x"], draws["x"])
+    assert again.model is None and again.attrs == draws.attrs and again.with_model(model).model is model
+
+
 def test_names_of_any_kind_survive_a_file(tmp_path):
     names = ["a.b", "shift", "x[0]", "α β", "..", "page", "npz"]
     made(posterior={name: np.full((2, 50), i) for i, name in enumerate(names)}).save(tmp_path / "d")
@@ -206,7 +216,7 @@ def test_dataframe_without_pandas(monkeypatch):
     assert str(caught.value) == "Draws.to_dataframe needs pandas. Install it with: pip install pandas"
 
 
-@pytest.mark.parametrize("plot", ["plot_trace", "plot_posterior"])
+@pytest.mark.parametrize("plot", ["plot", "plot_posterior"])
 def test_plots_are_written(tmp_path, plot):
     x = np.random.default_rng(0).normal(size=(2, 50))
     draws = made(posterior={"x": x, "$x_": x, "one": np.ones((2, 50)), "bad": x * np.nan})
@@ -218,5 +228,5 @@ def test_plots_have_a_limit():
     draws = made(posterior={"x": np.zeros((1, 5, 100))}, sample_stats={})
     assert len(draws.plot_posterior().axes) == 40
     with pytest.raises(ParameterError) as caught:
-        draws.plot_trace(names=["x"])
-    assert str(caught.value) == "Draws.plot_trace draws at most 40 scalars, got 100. Give fewer names."
+        draws.plot(names=["x"])
+    assert str(caught.value) == "Draws.plot draws at most 40 scalars, got 100. Give fewer names."

@@ -95,6 +95,16 @@ def test_no_correlation_is_no_correlation():
     np.testing.assert_allclose(metric.scale, np.geomspace(1e-3, 1e3, 8), rtol=0.3)  # of 200 draws
 
 
+def test_a_few_huge_gradients_leave_the_rest_in_order():
+    """Eigenvalues 1e16 apart are lost in rounding; that must not make them negative."""
+    dim = 103
+    draws, grads = gaussian(np.eye(dim), 25)
+    grads[3] *= 1e8
+    metric = fit(draws, grads)
+    assert np.all(np.isfinite(matrix(metric)))
+    assert np.linalg.cond(matrix(metric)) < 1e6
+
+
 def test_kinds():
     draws, grads = gaussian(correlated(5), 100)
     assert fit(draws, grads, "diagonal").rank == 0
@@ -108,6 +118,9 @@ def test_what_is_not_finite_or_does_not_move_is_passed_over():
     spoilt_grads[100], spoilt_draws[101, 2], spoilt_grads[102, 1] = np.inf, np.nan, -np.inf
     for mine, other in zip(fit(draws, grads), fit(spoilt_draws, spoilt_grads), strict=True):
         np.testing.assert_array_equal(mine, other)
+    with np.errstate(all="ignore"):
+        wild = fit(draws, grads * np.logspace(0, 300, 100)[:, None])  # the squares of the last ones are infinite
+    assert np.all(np.isfinite(matrix(wild)))
     old = metric_of_rank_two()
     assert learn(draws[:1], grads[:1], "auto", False, old) is old
     draws[:, 1] = grads[:, 1] = 3.0

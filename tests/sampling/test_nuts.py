@@ -12,7 +12,7 @@ from scipy import stats
 from probdiff import compile
 from probdiff.errors import ParameterError, UnsupportedError
 from probdiff.models import LogDensity
-from probdiff.sampling import NUTS, Draws, Target, nuts, nuts_chain, run, sample, trajectory
+from probdiff.sampling import NUTS, Draws, Target, crew, nuts, nuts_chain, run, sample, trajectory
 from tests.sampling.faults import planted
 
 SEED = 20
@@ -295,7 +295,7 @@ def test_divergences_keep_their_place():
 def test_draws_do_not_depend_on_threads_or_on_the_number_of_chains(monkeypatch):
     density = model(banana, 2)
     turns = sample(density, 110, 130, 4, seed=SEED)
-    monkeypatch.setattr(run, "PIECE_PAYS", 0.0)
+    monkeypatch.setattr(crew, "PIECE_PAYS", 0.0)
     monkeypatch.setattr(run.os, "cpu_count", lambda: 3)
     threads, two = sample(density, 110, 130, 4, seed=SEED), sample(density, 110, 130, 2, seed=SEED)
     np.testing.assert_array_equal(x_of(turns), x_of(threads))
@@ -333,7 +333,7 @@ def test_an_interrupt_keeps_the_draws():
 
 @pytest.mark.parametrize("piece_pays", [0.0, 1e9])
 def test_an_interrupt_between_native_calls_keeps_the_draws(monkeypatch, piece_pays):
-    monkeypatch.setattr(run, "PIECE_PAYS", piece_pays)  # in threads, and in turns
+    monkeypatch.setattr(crew, "PIECE_PAYS", piece_pays)  # in threads, and in turns
     monkeypatch.setattr(run.os, "cpu_count", lambda: 2)
     density, kernel = model(banana, 2), NUTS(step_size=0.5)
     sample(density, 50, 0, 2, seed=SEED, kernel=kernel)  # compiles

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from probdiff.distributions import Normal
+from probdiff.models import Joint, Posterior
+from probdiff.models.zoo import eight_schools
 from probdiff.sampling import Draws, Target, sample
 from probdiff.sampling.to_arviz import import_arviz, uses_datatree
 
@@ -103,3 +106,40 @@ def test_attributes_can_be_written(draws):
     large = Draws(posterior=draws.posterior, sample_stats={}, attrs={"seed": 2**70, "partial": True, "x": None})
     attrs = large.to_arviz()["posterior"].attrs
     assert (attrs["seed"], attrs["partial"], attrs["x"]) == (str(2**70), 1, "None")
+
+
+@pytest.fixture(scope="module")
+def with_model():
+    return sample(eight_schools(), 100, 100, 2, seed=0)
+
+
+def test_groups_from_the_model(with_model):
+    rng = np.random.default_rng(0)
+    every = with_model.to_arviz(log_likelihood=True, log_prior=True, posterior_predictive=True, prior=600, rng=rng)
+    posterior = with_model.model
+    np.testing.assert_array_equal(every["log_likelihood"]["y"].values, with_model.log_likelihood()["y"])
+    assert every["log_likelihood"]["y"].dims[:2] == ("chain", "draw")
+    one = {name: x[1, 7] for name, x in with_model.posterior.items()}
+    expected = posterior.pointwise_log_likelihood(one)
+    assert every["log_likelihood"]["y"].values[1, 7] == pytest.approx(expected, rel=1e-12)
+    assert every["log_prior"]["log_prior"].values[1, 7] == pytest.approx(posterior.log_prior(one), rel=1e-12)
+    assert every["posterior_predictive"]["y"].shape == (2, 100, 8)
+    assert set(every["prior"].data_vars) == {"mu", "tau", "theta"}
+    assert every["prior"]["theta"].dims == ("chain", "draw", "school")
+    assert every["prior"]["theta"].shape == every["prior_predictive"]["y"].shape == (1, 600, 8)
+    # mu ~ Normal(0, 5): five standard errors.
+    assert abs(float(every["prior"]["mu"].mean())) < 5 * 5 / np.sqrt(600)
+    assert "seed" in every["log_likelihood"].attrs and "seed" not in every["prior"].attrs
+
+
+def test_nothing_from_the_model_unless_asked(with_model):
+    converted = with_model.to_arviz()
+    for group in ("log_likelihood", "log_prior", "posterior_predictive", "prior", "prior_predictive"):
+        assert not hasattr(converted, group)
+
+
+def test_a_prior_without_data_of_its_own():
+    posterior = Posterior(Joint(a=Normal(0, 1)), loglike=lambda a: -(a**2))
+    draws = Draws({"a": np.zeros((1, 5))}, {}, model=posterior)
+    converted = draws.to_arviz(prior=20, rng=np.random.default_rng(0))
+    assert converted["prior"]["a"].shape == (1, 20) and not hasattr(converted, "prior_predictive")
