@@ -1,25 +1,23 @@
 """The base of all distributions: a frozen dataclass of parameters, with what follows from a family's formulas.
 
-A family writes formulas that hold inside its support; subclassing guards them. The guard converts `x` to floating
-point, keeps NumPy quiet where a formula runs outside its domain on purpose, and puts the value by definition wherever
-`x` or a traced parameter is outside: log-density -inf (with zero gradient), distribution function 0 or 1.
+A family gives its fields, `support`, `logpdf` and at least one form of its distribution function; `guards` surrounds
+these, and everything else is derived here, once. docs/families.md says what to give and what is had for it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from probdiff.distributions.guards import GUARDS, floating, log1mexp, log_of, plain
 from probdiff.distributions.parameters import Alternative, domains, is_unchecked, parameter
-from probdiff.distributions.quantiles import continuous_quantile, discrete_quantile
 from probdiff.distributions.support import Support
 from probdiff.errors import ParameterError, UnsupportedError
 from probdiff.ops.dispatch import is_lifted
-from probdiff.tree import Array, register
+from probdiff.tree import Array, flatten, map_leaves, register
 
 __all__ = ["Continuous", "Discrete", "Distribution", "Multivariate"]
 
@@ -189,7 +187,8 @@ class Distribution:
         with np.errstate(over="ignore"):
             return np.exp(self.logpdf(x))
 
-    # Distribution function. A family gives any of the four; the others follow.
+    # Distribution function. A family gives any of the four; the others follow. What is given in logs is accurate in
+    # both tails, so a family whose tails underflow gives logcdf and logccdf.
 
     def cdf(self, x: Array) -> Array:
         """P(X <= x)."""
@@ -211,33 +210,69 @@ class Distribution:
 
     def logcdf(self, x: Array) -> Array:
         """log P(X <= x)."""
-        return _log_of(self.cdf(x), self.ccdf(x))
+        if "logccdf" in self._given and not {"cdf", "ccdf"} & self._given:
+            return log1mexp(self.logccdf(x))
+        return log_of(self.cdf(x), self.ccdf(x))
 
     def logccdf(self, x: Array) -> Array:
         """log P(X > x)."""
-        return _log_of(self.ccdf(x), self.cdf(x))
+        if "logcdf" in self._given and not {"cdf", "ccdf"} & self._given:
+            return log1mexp(self.logcdf(x))
+        return log_of(self.ccdf(x), self.cdf(x))
+
+    def logdiffcdf(self, x: Array, y: Array) -> Array:
+        """log P(x < X <= y), from whichever tails are small; -inf unless x < y."""
+        from probdiff.distributions.intervals import log_interval
+
+        return log_interval(self, floating(x), floating(y))
+
+    # Inverses of the four, in x as a function of the probability. A family gives `quantile`, and `cquantile` with it,
+    # where there is a formula; else they are found by search, and differentiate all the same.
 
     def quantile(self, p: Array) -> Array:
         """The smallest x with P(X <= x) >= p."""
-        if is_lifted(p) or any(is_lifted(value) for value in self.parameters().values()):
-            owner = type(self).__name__
-            raise UnsupportedError(f"{owner}.quantile has no closed form, and its search cannot be traced")
-        search = discrete_quantile if self.support.discrete else continuous_quantile
-        return search(self, np.asarray(p, dtype=float))
+        return self._inverse("cdf", p)
 
     def cquantile(self, p: Array) -> Array:
         """The smallest x with P(X > x) <= p."""
-        return self.quantile(1 - p)
+        return self._inverse("ccdf", p)
 
-    # Moments.
+    def invlogcdf(self, lp: Array) -> Array:
+        """The smallest x with log P(X <= x) >= lp; lp <= 0 may be far below the log of the smallest number."""
+        if self._within_numbers(lp):
+            return plain(np.where(lp < -0.7, self.quantile(np.exp(lp)), self.cquantile(-np.expm1(lp))))
+        return self._inverse("logcdf", lp)
+
+    def invlogccdf(self, lp: Array) -> Array:
+        """The smallest x with log P(X > x) <= lp."""
+        if self._within_numbers(lp):
+            return plain(np.where(lp < -0.7, self.cquantile(np.exp(lp)), self.quantile(-np.expm1(lp))))
+        return self._inverse("logccdf", lp)
+
+    def _within_numbers(self, lp: Array) -> bool:
+        """Whether the formulas of the quantile will do: plain logs of probabilities that are not too small."""
+        return {"quantile", "cquantile"} <= self._given and not is_lifted(lp) and bool(np.all(lp > -690))
+
+    def guess(self, lower: Array, lp: Array) -> Array | None:
+        """Where the search for a quantile starts, good to a few digits: of the plain log-probability `lp` of the lower
+        or of the upper tail; not finite where there is no guess, None if there is none at all.
+        """
+        return None
+
+    def _inverse(self, kind: str, target: Array) -> Array:
+        from probdiff.distributions.implicit import inverted
+
+        return inverted(self, kind, floating(target))
+
+    # Moments. Those without a formula are integrals over the quantile function, or sums.
 
     def mean(self) -> Array:
         """The expectation."""
-        raise self._unsupported("mean")
+        return self._expected("mean", lambda x: x)
 
     def var(self) -> Array:
         """The variance."""
-        raise self._unsupported("var")
+        return self._central("var", 2)
 
     def std(self) -> Array:
         """The standard deviation."""
@@ -253,26 +288,64 @@ class Distribution:
 
     def skewness(self) -> Array:
         """The third standardised moment."""
-        raise self._unsupported("skewness")
+        return self._central("skewness", 3) / self.var() ** 1.5
 
     def kurtosis(self) -> Array:
         """The excess kurtosis."""
-        raise self._unsupported("kurtosis")
+        return self._central("kurtosis", 4) / self.var() ** 2 - 3
 
     def entropy(self) -> Array:
         """The expectation of -logpdf, in nats."""
-        raise self._unsupported("entropy")
+        return self._expected("entropy", lambda x: -self.logpdf(x))
+
+    def expect(self, g: Callable[[Array], Array]) -> Array:
+        """E[g(X)], for g that acts element by element; by quadrature, or a sum for discrete families."""
+        return self._expected("expectations", g)
+
+    def _central(self, name: str, order: int) -> Array:
+        center = self.mean()
+        return self._expected(name, lambda x: (x - center) ** order)
+
+    def _expected(self, name: str, g: Callable[[Array], Array]) -> Array:
+        from probdiff.distributions.expectation import expectation
+
+        if self.event_shape or not has_tails(type(self)):
+            raise self._unsupported(name)
+        return expectation(self, g)
+
+    def mgf(self, t: Array) -> Array:
+        """The moment generating function E[exp(t X)]."""
+        raise self._unsupported("mgf")
+
+    def cf(self, t: Array) -> Array:
+        """The characteristic function E[exp(i t X)], for plain numbers t."""
+        raise self._unsupported("cf")
+
+    def kl_divergence(self, other: Distribution) -> Array:
+        """KL(self || other), in nats."""
+        from probdiff.distributions.divergence import kl_divergence
+
+        return kl_divergence(self, other)
 
     # Draws and fit.
 
     def rand(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
-        """Random values of shape size + batch_shape + event_shape."""
+        """Random values of shape size + batch_shape + event_shape.
+
+        While parameters are being differentiated, the draws of a continuous family are functions of them: see
+        `pathwise`.
+        """
         if not isinstance(rng, np.random.Generator):
             owner, kind = type(self).__name__, type(rng).__name__
             fix = "Use numpy.random.default_rng(seed)."
             raise UnsupportedError(f"{owner}.rand: rng must be a Generator, got {kind}. {fix}")
         lead = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-        drawn = self.draw(lead + self.batch_shape, rng)
+        fixed = self._fixed("rand")
+        drawn = fixed.draw(lead + self.batch_shape, rng)
+        if fixed is not self:
+            if self.event_shape:
+                raise UnsupportedError(f"{type(self).__name__}.rand cannot be differentiated in the parameters.")
+            return self.pathwise(drawn)
         return drawn if np.ndim(drawn) else np.asarray(drawn).item()
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
@@ -280,10 +353,65 @@ class Distribution:
         # `random` may return 0, where most quantile functions are infinite.
         return self.quantile(np.maximum(rng.random(shape), 2.0**-54))
 
+    def log_rand(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
+        """Logs of random values of a positive family, finite also where the values themselves are too small."""
+        lead = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        return self._fixed("log_rand").log_draw(lead + self.batch_shape, rng)
+
+    def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        """Logs of random values, `shape` of them."""
+        return np.log(self.draw(shape, rng))
+
+    def pathwise(self, x: Array) -> Array:
+        """The draw `x` as a function of the parameters: the number `x`, with the slope that keeps its probability.
+
+        dx/dθ = -(dF/dθ) / density, so that the gradient of an average over draws is the average of the gradients. A
+        discrete draw has no slope.
+        """
+        from probdiff.distributions.implicit import pathwise
+
+        return pathwise(self, floating(x))
+
+    def _fixed(self, method: str) -> Self:
+        """The distribution with plain numbers as parameters; UnsupportedError where they have none yet."""
+        from probdiff.distributions.implicit import number
+
+        if not any(is_lifted(leaf) for leaf in flatten(self)[0]):
+            return self
+        fixed: Self = map_leaves(number, self)
+        if any(is_lifted(leaf) for leaf in flatten(fixed)[0]):
+            raise UnsupportedError(
+                f"{type(self).__name__}.{method}: a compiled program has no random numbers. Draw outside and use "
+                "pathwise(x), or pass uniform noise to quantile(u)."
+            )
+        return fixed
+
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        """The member of the family with the largest likelihood of the observations `x`."""
-        raise UnsupportedError(f"{cls.__name__}.fit is not there: no closed form. {_fittable()} have it.")
+    def fit(cls, x: Array, weights: Array | None = None, **fixed: Any) -> Self:
+        """The member of the family with the largest likelihood of the observations `x`, each counted by its weight.
+
+        Parameters given by keyword are held (and must be, where they are counts). Families with a closed form give
+        `estimate`; for the others the likelihood is climbed with its gradient. DataError for observations that are not
+        finite or outside the support, and where the likelihood has no maximum.
+        """
+        from probdiff.distributions.fitting import maximum_likelihood, weighted
+
+        x, w = weighted(cls, x, weights)
+        if "estimate" in cls.__dict__ and not fixed:
+            return cls.estimate(x, w)
+        fitted: Self = maximum_likelihood(cls, x, w, fixed)
+        return fitted
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The closed form of `fit`: observations and their weights, which add up to one."""
+        raise UnsupportedError(f"{cls.__name__} has no closed form of fit")
+
+    def plot(self, axis: Any = None) -> Any:
+        """The density, or the masses, between the quantiles at 0.001 and 0.999; returns matplotlib's axes."""
+        from probdiff.distributions.plots import plot
+
+        return plot(self, axis)
 
     def _unsupported(self, method: str) -> UnsupportedError:
         return UnsupportedError(f"{type(self).__name__} has no {method}")
@@ -301,100 +429,9 @@ class Multivariate(Distribution, abstract=True):
     """A distribution of vectors, along the last axis."""
 
 
-def floating(x: Array) -> Array:
-    """`x` in floating point: integers of any width and booleans become float64 before arithmetic can wrap around."""
-    if type(x) is float:
-        return np.float64(x)
-    if is_lifted(x):
-        return x * 1.0 if x.dtype.kind in "iub" else x
-    array = np.asarray(x)
-    if array.dtype.kind not in "fiub":
-        raise UnsupportedError(f"a distribution takes real numbers, got an array of {array.dtype}")
-    if array.dtype.kind != "f" or array.dtype == np.float16:
-        array = array.astype(np.float64)
-    return array if array.ndim else array[()]
-
-
-def guarded_logpdf(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The formula where `x` is in the support and the parameters are valid, else -inf."""
-
-    @functools.wraps(formula)
-    def logpdf(self: Any, x: Array) -> Array:
-        x = floating(x)
-        with np.errstate(all="ignore"):
-            ok = self.support.contains(x)
-            valid = self.valid()
-            return _plain(np.where(ok if valid is True else ok & valid, formula(self, x), -np.inf))
-
-    return logpdf
-
-
-def guarded_tail(below: float, above: float) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
-    """A distribution function, or its log: `below` under the support, `above` from its upper end on; a step function
-    for discrete families.
-    """
-
-    def guard(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        @functools.wraps(formula)
-        def tail(self: Any, x: Array) -> Array:
-            x = floating(x)
-            support = self.support
-            with np.errstate(all="ignore"):
-                k = np.floor(x) if support.discrete else x
-                under = k < support.lower if support.discrete else k <= support.lower
-                return _plain(np.where(under, below, np.where(k >= support.upper, above, formula(self, k))))
-
-        return tail
-
-    return guard
-
-
-def guarded_quantile(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The formula where p is a probability, else NaN."""
-
-    @functools.wraps(formula)
-    def quantile(self: Any, p: Array) -> Array:
-        p = floating(p)
-        with np.errstate(all="ignore"):
-            return _plain(np.where((p >= 0) & (p <= 1), formula(self, p), np.nan))
-
-    return quantile
-
-
-def guarded_moment(formula: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The formula, in the shape of the batch (and the event, except for the entropy)."""
-
-    @functools.wraps(formula)
-    def moment(self: Any) -> Array:
-        with np.errstate(all="ignore"):
-            result = _plain(formula(self))
-        shape = self.batch_shape if formula.__name__ == "entropy" else self.batch_shape + self.event_shape
-        return result if getattr(result, "shape", ()) == shape else np.broadcast_to(result, shape)
-
-    return moment
-
-
-GUARDS: dict[str, Callable[[Any], Any]] = {
-    "logpdf": guarded_logpdf,
-    "cdf": guarded_tail(0.0, 1.0),
-    "ccdf": guarded_tail(1.0, 0.0),
-    "logcdf": guarded_tail(-np.inf, 0.0),
-    "logccdf": guarded_tail(0.0, -np.inf),
-    "quantile": guarded_quantile,
-    "cquantile": guarded_quantile,
-    **dict.fromkeys(("mean", "var", "mode", "skewness", "kurtosis", "entropy"), guarded_moment),
-}
-
-
-def _plain(result: Any) -> Any:
-    """A NumPy scalar in place of an array without axes."""
-    return result[()] if type(result) is np.ndarray and result.ndim == 0 else result
-
-
-def _log_of(p: Array, complement: Array) -> Array:
-    """log p, from whichever of p and 1 - p is smaller."""
-    with np.errstate(divide="ignore"):
-        return _plain(np.where(p < 0.5, np.log(p), np.log1p(-complement)))
+def has_tails(family: type[Distribution]) -> bool:
+    """Whether a family gives any of the four forms of its distribution function."""
+    return any(getattr(family, t) is not getattr(Distribution, t) for t in ("cdf", "ccdf", "logcdf", "logccdf"))
 
 
 def _shown(value: Any) -> str:
@@ -409,9 +446,3 @@ def _same(a: Any, b: Any) -> bool:
     if a is None or b is None or is_lifted(a) or is_lifted(b):
         return a is b
     return a == b if isinstance(a, (Distribution, tuple, Support)) else np.array_equal(a, b)
-
-
-def _fittable() -> str:
-    """The names of the families that have `fit`."""
-    families = [family for kind in (Continuous, Discrete, Multivariate) for family in kind.__subclasses__()]
-    return ", ".join(sorted(family.__name__ for family in families if "fit" in family.__dict__))

@@ -278,6 +278,9 @@ def bijector_for(support: Support) -> Bijector:
         raise UnsupportedError(f"{support.name} is discrete: no smooth map leads from the reals onto it.")
     if support.name in NAMED:
         return NAMED[support.name]
+    if hasattr(support, "bijector"):
+        made: Bijector = support.bijector()
+        return made
     if isinstance(support, RealInterval):
         bounded_below, bounded_above = is_bound(support.lower), is_bound(support.upper)
         if bounded_below and bounded_above:
@@ -301,6 +304,7 @@ def is_bound(bound: Array) -> bool:
 NAMED: dict[str, Bijector] = {
     "real": Identity(),
     "real_vector": Identity(),
+    "real_matrix": Identity(),
     "positive": Positive(),
     "nonnegative": Positive(),
     "simplex": Simplex(),

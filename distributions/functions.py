@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,24 @@ from probdiff.tree import Array
 __all__ = [
     "ccdf",
     "cdf",
+    "cf",
     "cquantile",
     "entropy",
+    "expect",
+    "invlogccdf",
+    "invlogcdf",
+    "kl_divergence",
     "kurtosis",
+    "log_rand",
     "logccdf",
     "logcdf",
+    "logdiffcdf",
     "logpdf",
     "mean",
     "median",
+    "mgf",
     "mode",
+    "pathwise",
     "pdf",
     "quantile",
     "rand",
@@ -61,6 +71,11 @@ def logccdf(d: Distribution, x: Array) -> Array:
     return d.logccdf(x)
 
 
+def logdiffcdf(d: Distribution, x: Array, y: Array) -> Array:
+    """log P(x < X <= y) under `d`."""
+    return d.logdiffcdf(x, y)
+
+
 def quantile(d: Distribution, p: Array) -> Array:
     """The smallest x with P(X <= x) >= p under `d`."""
     return d.quantile(p)
@@ -69,6 +84,16 @@ def quantile(d: Distribution, p: Array) -> Array:
 def cquantile(d: Distribution, p: Array) -> Array:
     """The smallest x with P(X > x) <= p under `d`."""
     return d.cquantile(p)
+
+
+def invlogcdf(d: Distribution, lp: Array) -> Array:
+    """The smallest x with log P(X <= x) >= lp under `d`."""
+    return d.invlogcdf(lp)
+
+
+def invlogccdf(d: Distribution, lp: Array) -> Array:
+    """The smallest x with log P(X > x) <= lp under `d`."""
+    return d.invlogccdf(lp)
 
 
 def mean(d: Distribution) -> Array:
@@ -111,6 +136,26 @@ def entropy(d: Distribution) -> Array:
     return d.entropy()
 
 
+def expect(d: Distribution, g: Callable[[Array], Array]) -> Array:
+    """E[g(X)] under `d`, for g that acts element by element."""
+    return d.expect(g)
+
+
+def mgf(d: Distribution, t: Array) -> Array:
+    """The moment generating function of `d`, E[exp(t X)]."""
+    return d.mgf(t)
+
+
+def cf(d: Distribution, t: Array) -> Array:
+    """The characteristic function of `d`, E[exp(i t X)]."""
+    return d.cf(t)
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Array:
+    """KL(p || q), in nats."""
+    return p.kl_divergence(q)
+
+
 def support(d: Distribution) -> Any:
     """The set of values that `d` can take."""
     return d.support
@@ -119,3 +164,13 @@ def support(d: Distribution) -> Any:
 def rand(d: Distribution, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
     """Random values of `d`, of shape size + batch_shape + event_shape."""
     return d.rand(size, rng=rng)
+
+
+def log_rand(d: Distribution, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
+    """Logs of random values of a positive `d`, finite also where the values themselves are too small."""
+    return d.log_rand(size, rng=rng)
+
+
+def pathwise(d: Distribution, x: Array) -> Array:
+    """The draw `x` of `d` as the function of its parameters that keeps its probability."""
+    return d.pathwise(x)

@@ -1,4 +1,8 @@
-"""Quantiles by bisection, for families whose distribution function has no inverse in closed form."""
+"""Quantiles by search on the log scale, for families whose distribution function has no inverse in closed form.
+
+Whichever tail is smaller is inverted: log P(X <= x) = t or log P(X > x) = t with t <= log(1/2), so that probabilities
+of 1e-300 and their complements are as good as those near one half.
+"""
 
 from __future__ import annotations
 
@@ -6,57 +10,154 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["continuous_quantile", "discrete_quantile"]
+__all__ = ["inverse"]
+
+Numbers = np.ndarray[Any, Any]
+LOG_HALF = float(np.log(0.5))
+FARTHEST = 709.0  # in the search coordinate, whose exponential must not overflow
+EPS = float(np.finfo(float).eps)
+ROUNDING = 64 * EPS
+UNDERFLOW = -600.0  # below this log the tail itself may be no number
 
 
-def continuous_quantile(distribution: Any, p: np.ndarray[Any, Any]) -> Any:
-    """The x with P(X <= x) = p, to the last bits; NaN where p is no probability.
+def inverse(distribution: Any, kind: str, target: Any) -> Any:
+    """The smallest x where the distribution function called `kind` (cdf, ccdf, logcdf or logccdf) reaches `target`.
 
-    Brackets grow by doubling from the support's ends or from ±1; bisection then halves 200 times, enough for any
-    exponent of interest.
+    NaN where `target` is no probability (or no logarithm of one).
     """
-    lower, upper, _, p = np.broadcast_arrays(*_bounds(distribution), p)
-    low = np.where(np.isfinite(lower), lower, np.minimum(np.where(np.isfinite(upper), upper, 0.0) - 1.0, -1.0))
-    high = np.where(np.isfinite(upper), upper, np.maximum(np.where(np.isfinite(lower), lower, 0.0) + 1.0, 1.0))
-    for _ in range(1000):
-        short = (distribution.cdf(high) < p) & (high < upper)
-        far = (distribution.cdf(low) > p) & (low > lower)
-        if not (np.any(short) or np.any(far)):
+    with np.errstate(all="ignore"):
+        target = np.asarray(target, dtype=float)
+        support = distribution.support
+        batch = np.zeros(distribution.batch_shape)
+        bottom, top, _, target = np.broadcast_arrays(support.lower, support.upper, batch, target)
+        log_p, log_q = _both_logs(kind, target)
+        lower = log_p < LOG_HALF
+        wanted = np.where(lower, log_p, log_q)
+        t = np.where(np.isfinite(wanted), wanted, LOG_HALF)  # ends and NaN take no part in the search
+        if support.discrete:
+            # Without this a probability that comes out one rounding short sends quantile(cdf(k)) to k + 1.
+            blur = ROUNDING * np.maximum(1.0, abs(t))
+            if not kind.startswith("log"):
+                blur = np.where(lower == (kind == "cdf"), blur, np.log1p(ROUNDING / np.exp(t)))
+            result = _discrete(distribution, lower, t - np.where(lower, blur, -blur), bottom, top)
+        else:
+            result = _continuous(distribution, lower, t, bottom, top)
+        result = np.where(log_p == -np.inf, bottom, np.where(log_q == -np.inf, top, result))
+        return np.where(np.isnan(wanted), np.nan, result)[()]
+
+
+def _both_logs(kind: str, target: Numbers) -> tuple[Numbers, Numbers]:
+    """The logs of P(X <= x) and of P(X > x)."""
+    if kind.startswith("log"):
+        valid = np.where(target <= 0, target, np.nan)
+        rest = np.where(valid > LOG_HALF, np.log(-np.expm1(valid)), np.log1p(-np.exp(valid)))
+    else:
+        valid = np.log(np.where((target >= 0) & (target <= 1), target, np.nan))
+        rest = np.log1p(-target) + 0 * valid
+    return (valid, rest) if kind.endswith("logcdf") or kind == "cdf" else (rest, valid)
+
+
+def _excess(distribution: Any, lower: Numbers, t: Numbers, x: Numbers, plain: bool = False) -> Any:
+    """How far x is beyond the quantile, on the log scale; it increases with x. `plain` takes the logs of the tails."""
+
+    def left() -> Any:
+        return np.log(distribution.cdf(x)) if plain else distribution.logcdf(x)
+
+    def right() -> Any:
+        return np.log(distribution.ccdf(x)) if plain else distribution.logccdf(x)
+
+    if np.all(lower):
+        return left() - t
+    return np.where(lower, left() - t, t - right()) if np.any(lower) else t - right()
+
+
+def _continuous(distribution: Any, lower: Numbers, t: Numbers, bottom: Numbers, top: Numbers) -> Numbers:
+    """Newton's steps between brackets, which halve where a step would leave them.
+
+    The coordinate v grows like the logarithm of the distance to a finite end of the support (or to zero), where the
+    log of a tail is close to a straight line; the last steps are taken in x, where its digits are.
+    """
+    has_bottom, has_top = np.isfinite(bottom), np.isfinite(top)
+    both = has_bottom & has_top
+
+    def place(v: Numbers) -> tuple[Numbers, Numbers]:
+        """x and dx/dv."""
+        grown, shrunk = np.exp(v), np.exp(-v)
+        share = 1 / (1 + shrunk)
+        x = np.where(has_bottom, bottom + grown, np.where(has_top, top - shrunk, np.sinh(v)))
+        inside = np.where(v < 0, bottom + (top - bottom) * share, top - (top - bottom) / (1 + grown))
+        slope = np.where(has_bottom, grown, np.where(has_top, shrunk, np.cosh(v)))
+        return np.where(both, inside, x), np.where(both, (top - bottom) * share / (1 + grown), slope)
+
+    guess = distribution.guess(lower, t) if np.all(t > UNDERFLOW) else None
+    if guess is not None:
+        x, good = _polished(distribution, lower, t, guess, bottom, top)
+        if np.all(good):
+            return x
+    low, high, step = np.full(t.shape, -1.0), np.full(t.shape, 1.0), 1.0
+    while step < 2 * FARTHEST:
+        far = (_excess(distribution, lower, t, place(low)[0]) > 0) & (low > -FARTHEST)
+        short = (_excess(distribution, lower, t, place(high)[0]) < 0) & (high < FARTHEST)
+        if not (np.any(far) or np.any(short)):
             break
-        high = np.where(short, np.minimum(2 * high + 1, upper), high)
-        low = np.where(far, np.maximum(2 * low - 1, lower), low)
-    for _ in range(200):
-        middle = low + 0.5 * (high - low)
-        under = distribution.cdf(middle) < p
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
-    result = np.where(p == 0, lower, np.where(p == 1, upper, high))
-    return np.where((p >= 0) & (p <= 1), result, np.nan)[()]
+        step *= 2
+        low, high = (
+            np.where(far, np.maximum(low - step, -FARTHEST), np.where(short, high, low)),
+            np.where(short, np.minimum(high + step, FARTHEST), np.where(far, low, high)),
+        )
+    # Beyond the smallest and largest numbers the quantile is the end of the support.
+    before = (low == -FARTHEST) & (_excess(distribution, lower, t, place(low)[0]) > 0)
+    beyond = (high == FARTHEST) & (_excess(distribution, lower, t, place(high)[0]) < 0)
+    v = 0.5 * (low + high)
+    for _ in range(100):
+        x, slope = place(v)
+        excess = _excess(distribution, lower, t, x)
+        low, high = np.where(excess < 0, v, low), np.where(excess > 0, v, high)
+        tail = t + np.where(lower, excess, -excess)
+        moved = v - excess / (np.exp(distribution.logpdf(x) - tail) * slope)
+        middle = 0.5 * (low + high)
+        moved = np.where(excess == 0, v, np.where((moved > low) & (moved < high), moved, middle))
+        done = abs(moved - v) <= 1e-10 * np.maximum(abs(v), 1e-3)
+        v = moved
+        if np.all(done):
+            break
+    x, _ = _polished(distribution, lower, t, place(v)[0], place(low)[0], place(high)[0])
+    return np.where(before, bottom, np.where(beyond, top, x))
 
 
-def discrete_quantile(distribution: Any, p: np.ndarray[Any, Any]) -> Any:
-    """The smallest integer k with P(X <= k) >= p, up to a few roundings; NaN where p is no probability."""
-    lower, upper, _, p = np.broadcast_arrays(*_bounds(distribution), p)
-    # Without this a cdf that comes out one rounding short of p sends quantile(cdf(k)) to k + 1.
-    target = p * (1 - 64 * np.finfo(float).eps)
-    low = np.where(np.isfinite(lower), lower, 0.0) - 1
+def _polished(
+    distribution: Any, lower: Numbers, t: Numbers, x: Numbers, left: Numbers, right: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Up to three steps of Newton in x itself, within [left, right], and where they have arrived."""
+    plain = bool(np.all(t > UNDERFLOW))
+    for _ in range(3):
+        excess = _excess(distribution, lower, t, x, plain)
+        if np.all(abs(excess) <= 2 * EPS * np.maximum(1.0, abs(t))):
+            break
+        moved = x - excess / np.exp(distribution.logpdf(x) - t)
+        x = np.where(np.isnan(moved), x, np.clip(moved, left, right))
+    return x, abs(excess) < 1e-8 * np.maximum(1.0, abs(t))
+
+
+def _discrete(distribution: Any, lower: Numbers, t: Numbers, bottom: Numbers, top: Numbers) -> Numbers:
+    """Doubling and bisection over the integers."""
+    plain = bool(np.all(t > UNDERFLOW))  # the logs of the tails cost more than the tails
+    low = np.where(np.isfinite(bottom), bottom, 0.0) - 1
     high = low + 1
     for _ in range(1000):
-        short = (distribution.cdf(high) < target) & (high < upper)
+        far = (_excess(distribution, lower, t, low, plain) >= 0) & (bottom == -np.inf) & (low > -np.inf)
+        if not np.any(far):
+            break
+        low, high = np.where(far, 2 * low - 1, low), np.where(far, low, high)
+    for _ in range(1000):
+        short = (_excess(distribution, lower, t, high, plain) < 0) & (high < top)
         if not np.any(short):
             break
-        low = np.where(short, high, low)
-        high = np.where(short, np.minimum(2 * high + 1, upper), high)
-    while np.any(high - low > 1):
-        middle = np.floor(0.5 * (low + high))
-        # Once low and high are neighbours the middle is low itself, and nothing may move.
-        open_ = high - low > 1
-        under = distribution.cdf(middle) < target
-        low, high = np.where(open_ & under, middle, low), np.where(open_ & ~under, middle, high)
-    result = np.where(p == 1, upper, high)
-    return np.where((p >= 0) & (p <= 1), result, np.nan)[()]
-
-
-def _bounds(distribution: Any) -> tuple[Any, Any, Any]:
-    """The ends of the support, and zeros of the batch's shape to broadcast with."""
-    support = distribution.support
-    return support.lower, support.upper, np.zeros(distribution.batch_shape)
+        low, high = np.where(short, high, low), np.where(short, np.minimum(2 * high + 1, top), high)
+    while True:
+        middle = np.floor(low + 0.5 * (high - low))
+        inside = (low < middle) & (middle < high)  # beyond 2^53 there may be none, however far apart they are
+        if not np.any(inside):
+            return high
+        under = _excess(distribution, lower, t, middle, plain) < 0
+        low, high = np.where(inside & under, middle, low), np.where(inside & ~under, middle, high)

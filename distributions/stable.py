@@ -10,36 +10,28 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
+from probdiff.ops.saddle import HALF_LOG_2PI, LARGE, stirling_error
 from probdiff.tree import Array
 
 __all__ = [
     "HALF_LOG_2PI",
+    "LARGE",
     "LOG_2",
     "binomial_log_mass",
     "deviance",
     "gamma_log_kernel",
+    "log1mexpexp",
     "log_beta",
+    "log_gamma_defect",
+    "log_gamma_step",
     "log1p_square",
+    "log_ratio",
     "stirling_error",
+    "waiting_log_mass",
 ]
 
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 LOG_2 = math.log(2)
-
-# From here on the series is exact to rounding, and a difference of log-gammas still is.
-LARGE = 10.0
-
-
-def stirling_error(a: Array) -> Array:
-    """log Γ(a) - [(a - 1/2) log a - a + log(2π)/2], which tends to 1 / (12 a); a > 0."""
-    w = 1 / a
-    v = w * w
-    series = w * (
-        1 / 12 + v * (-1 / 360 + v * (1 / 1260 + v * (-1 / 1680 + v * (1 / 1188 + v * (-691 / 360360 + v / 156)))))
-    )
-    return np.where(a < LARGE, gammaln(a) - ((a - 0.5) * np.log(a) - a + HALF_LOG_2PI), series)
 
 
 def deviance(x: Array, m: Array) -> Array:
@@ -78,6 +70,50 @@ def binomial_log_mass(k: Array, m: Array, p: Array, q: Array, log_p: Array, log_
     return np.where((k < LARGE) | (m < LARGE), direct, saddle)
 
 
+def waiting_log_mass(k: Array, r: Array, odds: Array) -> Array:
+    """log [Γ(k + r) / (k! Γ(r)) p^r (1 - p)^k] for real r > 0, k >= 0 and odds = (1 - p) / p > 0."""
+    n, p = k + r, 1 / (1 + odds)
+    corrections = stirling_error(n) - stirling_error(k) - stirling_error(r) + 0.5 * np.log(r / n / k) - HALF_LOG_2PI
+    saddle = corrections - deviance(k, n * (odds * p)) - deviance(r, n * p)
+    return np.where(k == 0, -r * np.log1p(odds), saddle)
+
+
+def log_gamma_defect(z: Array, a: Array, n: Array) -> Array:
+    """log [Γ(z + a) Γ(z + n) / (Γ(z) Γ(z + a + n))] <= 0 to full relative accuracy, for z > 0 and a, n >= 0."""
+    step, other = np.minimum(a, n), np.maximum(a, n)
+    steps = log_gamma_step(z, step) - log_gamma_step(z + other, step)
+    return steps - step * np.log1p(other / z)
+
+
+def log_gamma_step(z: Array, a: Array) -> Array:
+    """log [Γ(z + a) / Γ(z)] - a log z to full relative accuracy, for z > 0 and a >= 0."""
+    far: Array = np.where(z < LARGE, z + LARGE, z)
+    # The difference of two Stirling's errors, term by term: 1 - ratio^(2j + 1) is a sum of positive terms.
+    ratio, lost, scale, series = far / (far + a), a / (far + a), 1 / far, 0.0
+    power, step = ratio, lost * (1 + ratio)
+    for coefficient in (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156):
+        series = series - coefficient * scale * lost
+        scale, lost, power = scale / (far * far), lost + power * step, power * ratio * ratio
+    result = (a - 0.5) * np.log1p(a / far) - deviance(far, far + a) + series
+    # Γ(z + 10) is ten factors away; the product of all 1 + a / (z + i), less one, is a sum of positive terms again.
+    product = 0.0
+    for i in range(int(LARGE)):
+        factor = a / (z + i)
+        product = product + factor + product * factor
+    return np.where(z < LARGE, result + a * np.log1p(LARGE / z) - np.log1p(product), result)
+
+
 def log1p_square(u: Array) -> Array:
     """log(1 + u²), also where u² overflows."""
     return np.where(abs(u) < 1e100, np.log1p(u * u), 2 * np.log(abs(u)))
+
+
+def log1mexpexp(v: Array) -> Array:
+    """log(1 - exp(-exp(v))): a log-probability from the log of a cumulated hazard, also where that underflows."""
+    return np.where(v < -40, v, np.where(v < 0, np.log(-np.expm1(-np.exp(v))), np.log1p(-np.exp(-np.exp(v)))))
+
+
+def log_ratio(x: Array, y: Array) -> Array:
+    """log(x / y) for x, y >= 0, also where the ratio over- or underflows."""
+    ratio = x / y
+    return np.where((ratio > 1e-300) & (ratio < 1e300), np.log(ratio), np.log(x) - np.log(y))

@@ -20,17 +20,22 @@ __all__ = [
     "Cholesky",
     "CorrelationCholesky",
     "CorrelationMatrix",
+    "Counts",
     "CovarianceMatrix",
+    "Integer",
     "Integers",
     "Interval",
     "LogWeightVector",
     "LogWeights",
+    "Matrices",
     "Nonnegative",
     "NonnegativeInteger",
     "OpenUnit",
     "Ordered",
+    "Points",
     "Positive",
     "PositiveDefinite",
+    "PositiveInteger",
     "PositiveOrInfinite",
     "PositiveProbability",
     "PositiveVector",
@@ -38,6 +43,7 @@ __all__ = [
     "Probability",
     "ProbabilityVector",
     "Real",
+    "RealMatrix",
     "RealVector",
     "Simplex",
     "SumToZero",
@@ -48,6 +54,7 @@ __all__ = [
     "boolean",
     "correlation_cholesky",
     "correlation_matrix",
+    "counts",
     "covariance_cholesky",
     "covariance_matrix",
     "integer_interval",
@@ -60,11 +67,13 @@ __all__ = [
     "ordered",
     "positive",
     "positive_definite",
+    "positive_integers",
     "positive_or_infinite",
     "positive_ordered",
     "positive_unit_interval",
     "positive_vector",
     "real",
+    "real_matrix",
     "real_vector",
     "simplex",
     "sum_to_zero",
@@ -143,6 +152,16 @@ class Boolean(Integers):
 
 
 @dataclass(frozen=True, repr=False)
+class Points(Support):
+    """The real numbers among `values` (last axis), which need not be whole."""
+
+    values: Any = ()
+
+    def contains(self, x: Array) -> Array:
+        return np.any(np.expand_dims(x, -1) == self.values, axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
 class Simplex(Support):
     """Vectors (last axis) of nonnegative numbers that sum to one."""
 
@@ -162,6 +181,28 @@ class Vectors(Support):
 
     def contains(self, x: Array) -> Array:
         return np.all(abs(x) < math.inf, axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
+class Matrices(Support):
+    """Matrices (last two axes) of finite numbers."""
+
+    event_ndim: ClassVar[int] = 2
+
+    def contains(self, x: Array) -> Array:
+        return np.all(abs(x) < math.inf, axis=(-2, -1))
+
+
+@dataclass(frozen=True, repr=False)
+class Counts(Support):
+    """Vectors (last axis) of nonnegative integers that sum to `upper`."""
+
+    discrete: ClassVar[bool] = True
+    event_ndim: ClassVar[int] = 1
+
+    def contains(self, x: Array) -> Array:
+        whole = np.all((x >= 0) & (np.floor(x) == x), axis=-1)
+        return whole & (np.sum(x, axis=-1) == self.upper)
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,8 +267,7 @@ class Cholesky(Support):
 
     def contains(self, x: Array) -> Array:
         finite = np.all(abs(x) < math.inf, axis=(-2, -1))
-        index = np.arange(x.shape[-1])
-        positive_diagonal = np.all(x[..., index, index] > 0, axis=-1)
+        positive_diagonal = np.all(np.linalg.diagonal(x) > 0, axis=-1)
         return finite & positive_diagonal & np.all(np.triu(x, 1) == 0, axis=(-2, -1))
 
 
@@ -252,7 +292,9 @@ class PositiveDefinite(Support):
         # Symmetric up to rounding: a covariance that was computed as a product need not be so to the last bit.
         slack = 1e-8 * np.max(abs(x), axis=(-2, -1), keepdims=True)
         symmetric = np.all(abs(x - np.swapaxes(x, -1, -2)) <= slack, axis=(-2, -1))
-        return symmetric & np.all(np.linalg.eigvalsh(x) > 0, axis=-1)
+        # The eigenvalues of a matrix with NaN are not asked for: zero is as far outside.
+        finite = np.all(abs(x) < math.inf, axis=(-2, -1), keepdims=True)
+        return symmetric & np.all(np.linalg.eigvalsh(np.where(finite, x, 0.0)) > 0, axis=-1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,8 +304,7 @@ class CorrelationMatrix(PositiveDefinite):
     tolerance: ClassVar[float] = 1e-5
 
     def contains(self, x: Array) -> Array:
-        index = np.arange(x.shape[-1])
-        ones = np.all(abs(x[..., index, index] - 1) <= self.tolerance, axis=-1)
+        ones = np.all(abs(np.linalg.diagonal(x) - 1) <= self.tolerance, axis=-1)
         return super().contains(x) & ones
 
 
@@ -281,6 +322,11 @@ def integer_interval(lower: Any, upper: Any) -> Integers:
     return Integers("integer_interval", "an integer in the interval", lower, upper)
 
 
+def counts(total: Any) -> Counts:
+    """Vectors of nonnegative integers that sum to `total`, which may be an array, one for each vector."""
+    return Counts("counts", "nonnegative integers that sum to n", 0.0, total)
+
+
 real = Interval("real", "finite")
 positive = Interval("positive", "positive", 0.0)
 positive_or_infinite = Interval("positive_or_infinite", "positive", 0.0, closed_upper=True)
@@ -290,9 +336,11 @@ open_unit_interval = Interval("open_unit_interval", "in (0, 1)", 0.0, 1.0)
 positive_unit_interval = Interval("positive_unit_interval", "in (0, 1]", 0.0, 1.0, False, True)
 integers = Integers("integers", "an integer")
 nonnegative_integers = Integers("nonnegative_integers", "a nonnegative integer", 0.0)
+positive_integers = Integers("positive_integers", "a positive integer", 1.0)
 boolean = Boolean("boolean", "0 or 1", 0.0, 1.0)
 simplex = Simplex("simplex", "nonnegative numbers that sum to one", 0.0, 1.0)
 real_vector = Vectors("real_vector", "finite")
+real_matrix = Matrices("real_matrix", "a matrix of finite numbers")
 log_weights = LogWeights("log_weights", "finite, or -inf for some")
 positive_vector = PositiveVectors("positive_vector", "positive", 0.0)
 positive_definite = PositiveDefinite("positive_definite", "symmetric and positive definite")
@@ -316,9 +364,12 @@ Nonnegative = Annotated[Any, nonnegative]
 Probability = Annotated[Any, unit_interval]
 OpenUnit = Annotated[Any, open_unit_interval]
 PositiveProbability = Annotated[Any, positive_unit_interval]
+Integer = Annotated[Any, integers]
+PositiveInteger = Annotated[Any, positive_integers]
 NonnegativeInteger = Annotated[Any, nonnegative_integers]
 ProbabilityVector = Annotated[Any, simplex]
 RealVector = Annotated[Any, real_vector]
+RealMatrix = Annotated[Any, real_matrix]
 LogWeightVector = Annotated[Any, log_weights]
 PositiveVector = Annotated[Any, positive_vector]
 CovarianceMatrix = Annotated[Any, positive_definite]

@@ -70,8 +70,8 @@ def elements(distribution: Distribution) -> Distribution:
     return with_axes(elements(distribution.base), len(distribution.sizes))
 
 
-def with_axes(distribution: Distribution, count: int) -> Distribution:
-    """`distribution` with `count` axes of length one at the end of its batch."""
+def with_axes(distribution: Distribution, count: int, inner: int = 0) -> Distribution:
+    """`distribution` with `count` axes of length one at the end of its batch, before the `inner` last."""
     if distribution.batch_shape == ():
         return distribution
     copy = object.__new__(type(distribution))
@@ -82,10 +82,12 @@ def with_axes(distribution: Distribution, count: int) -> Distribution:
         return copy
     for name, value in vars(distribution).items():
         if isinstance(value, Distribution):
-            copy.__dict__[name] = with_axes(value, count)
+            copy.__dict__[name] = with_axes(value, count, inner + trailing(distribution, name))
+        elif isinstance(value, tuple) and any(isinstance(part, Distribution) for part in value):
+            copy.__dict__[name] = tuple(with_axes(part, count, inner) for part in value)
         else:
             domain = distribution.domains.get(name)
-            copy.__dict__[name] = insert_axes(value, count, 0 if domain is None else domain.event_ndim)
+            copy.__dict__[name] = insert_axes(value, count, inner + (0 if domain is None else domain.event_ndim))
     return copy
 
 
@@ -103,13 +105,21 @@ def over_rows(stacked: Distribution, one: Distribution, batch: int | None = None
     for name, value in vars(stacked).items():
         inner = vars(one)[name]
         if isinstance(inner, Distribution):
-            value = over_rows(value, inner, batch)
+            value = over_rows(value, inner, batch + trailing(one, name))
+        elif isinstance(inner, tuple) and any(isinstance(part, Distribution) for part in inner):
+            value = tuple(over_rows(each, part, batch) for each, part in zip(value, inner, strict=True))
         elif getattr(value, "shape", ()):
             domain = one.domains.get(name)
             own = len(value.shape) - 1 - (0 if domain is None else domain.event_ndim)
             value = np.reshape(value, value.shape[:1] + (1,) * (batch - own) + value.shape[1:])
         copy.__dict__[name] = value
     return copy
+
+
+def trailing(distribution: Distribution, name: str) -> int:
+    """How many axes at the end of the batch of a field, itself a distribution, are not those of the whole."""
+    axes: dict[str, int] = getattr(distribution, "trailing", {})
+    return axes.get(name, 0)
 
 
 def insert_axes(value: Array, count: int, event_ndim: int) -> Array:

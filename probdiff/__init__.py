@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from probdiff import distributions, interop, linalg, models, sampling, special
     from probdiff.approximate import laplace, optimize, pathfinder
     from probdiff.compiler.native.parallel import set_num_threads
+    from probdiff.interop import to_jax
     from probdiff.sampling import HMC, NUTS, Draws, resume, sample
 
 __version__ = "0.1.0"
 
 _lazy = {
     "set_num_threads": "probdiff.compiler.native.parallel",
+    "to_jax": "probdiff.interop",
     "sample": "probdiff.sampling",
     "HMC": "probdiff.sampling",
     "NUTS": "probdiff.sampling",
@@ -85,6 +87,7 @@ __all__ = [
     "special",
     "stop_gradient",
     "take",
+    "to_jax",
     "unthunk",
     "value_and_grad",
     "while_loop",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from probdiff.ops.functions import reductions
+from probdiff.ops.incomplete_rows import log_betainc, log_betaincc, log_gammainc, log_gammaincc
 from probdiff.ops.protocol import array
 from probdiff.ops.special import polygamma
 from probdiff.tree import Array
@@ -40,4 +41,15 @@ def log1mexp(x: Array) -> Array:
         return np.where(near, np.log(0.0 - np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-__all__ = ["log1mexp", "log_softmax", "logsumexp", "polygamma", "softmax", "softplus"]
+__all__ = [
+    "log1mexp",
+    "log_betainc",
+    "log_betaincc",
+    "log_gammainc",
+    "log_gammaincc",
+    "log_softmax",
+    "logsumexp",
+    "polygamma",
+    "softmax",
+    "softplus",
+]

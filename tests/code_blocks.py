@@ -35,7 +35,7 @@ def blocks(page: Path) -> list[Block]:
 def run_block(block: Block, page: Path, names: dict[str, Any]) -> None:
     """Execute `python`; check `pycon` against its printed output. Other languages are not code."""
     if block.language == "python":
-        exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
+        exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec", dont_inherit=True), names)
     elif block.language == "pycon":
         flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
         test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line - 1)

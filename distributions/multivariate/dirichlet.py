@@ -9,6 +9,7 @@ from scipy.special import gammaln, psi, xlogy
 
 from probdiff.distributions.base import Multivariate
 from probdiff.distributions.support import PositiveVector, simplex
+from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
 from probdiff.tree import Array
 
 
@@ -45,8 +46,14 @@ class Dirichlet(Multivariate):
         return log_beta + np.sum((a - 1) * (psi(self._total()) - psi(a)), axis=-1)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        part = rng.standard_gamma(self.concentration, (*shape, *self.event_shape))
-        return part / np.sum(part, axis=-1, keepdims=True)
+        return proportions(self.concentration, (*shape, *self.event_shape), rng)
 
     def _total(self) -> Array:
         return np.sum(self.concentration, axis=-1, keepdims=True)
+
+
+def proportions(concentration: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+    """Random proportions, `shape` of them, by logs of gamma variables: those of tiny shapes may be no numbers."""
+    log_part = log_standard_gamma(concentration, shape, rng)
+    part = np.exp(log_part - np.max(log_part, axis=-1, keepdims=True))
+    return part / np.sum(part, axis=-1, keepdims=True)

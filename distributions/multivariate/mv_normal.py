@@ -6,66 +6,75 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.distributions.base import Multivariate
+from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.multivariate.location_scale import LocationScale, square
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import HALF_LOG_2PI
-from probdiff.distributions.support import CovarianceMatrix, RealVector, TriangularFactor, real_vector
+from probdiff.distributions.support import (
+    CovarianceMatrix,
+    PositiveVector,
+    RealVector,
+    TriangularFactor,
+    real_vector,
+)
 from probdiff.tree import Array
 
 
-class MvNormal(Multivariate):
+class MvNormal(LocationScale):
     """p(x) = exp(-|w|² / 2) / ((2π)^(K/2) det L),  L w = x - loc.
 
-    loc         vector, the mean
-    scale_tril  L, lower triangular with positive diagonal; or covariance = L L'
+    loc             vector, the mean
+    scale_tril      L, lower triangular with positive diagonal; or covariance = L L'
+    precision_tril  in place of L: C, lower triangular, w = C' (x - loc); or precision = C C'
+    scale_diag      in place of L: its diagonal, vector of positive numbers, for independent variables
+
+    A density takes one factorisation of the covariance or of the precision, and none of a factor.
 
     Mardia, Kent & Bibby, Multivariate Analysis, ch. 3.
     """
 
     loc: RealVector
-    scale_tril: TriangularFactor
+    scale_tril: TriangularFactor = None
+    precision_tril: TriangularFactor = None
+    scale_diag: PositiveVector = None
 
     support = real_vector
-    relation = "loc and scale_tril of one length"
+    exclusive = ("scale_tril", "precision_tril", "scale_diag")
+    relation = "loc and its scale of one length"
 
     @alternative
     def by_covariance(covariance: CovarianceMatrix) -> dict[str, Any]:
         return {"scale_tril": np.linalg.cholesky(covariance)}
 
-    def related(self) -> Array:
-        return self.loc.shape[-1] == self.scale_tril.shape[-1]
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        return tuple(self.loc.shape[-1:])
+    @alternative
+    def by_precision(precision: CovarianceMatrix) -> dict[str, Any]:
+        return {"precision_tril": np.linalg.cholesky(precision)}
 
     def logpdf(self, x: Array) -> Array:
-        from probdiff.linalg import solve_triangular
-
-        w = solve_triangular(self.scale_tril, np.expand_dims(x - self.loc, -1), lower=True)[..., 0]
-        k = self.loc.shape[-1]
-        return -0.5 * np.sum(w * w, axis=-1) - np.sum(np.log(self._diagonal()), axis=-1) - k * HALF_LOG_2PI
+        return -0.5 * self.squares(x - self.loc) - self.log_scale() - self.loc.shape[-1] * HALF_LOG_2PI
 
     def mean(self) -> Array:
         return self.loc
 
     def var(self) -> Array:
-        return np.sum(self.scale_tril**2, axis=-1)
+        return self.scale_variances()
 
     def cov(self) -> Array:
-        """The covariance matrix, L L'."""
-        return self.scale_tril @ np.swapaxes(self.scale_tril, -1, -2)
+        """The covariance matrix."""
+        return square(self.factor())
 
     def mode(self) -> Array:
         return self.loc
 
     def entropy(self) -> Array:
-        return np.sum(np.log(self._diagonal()), axis=-1) + self.loc.shape[-1] * (0.5 + HALF_LOG_2PI)
+        return self.log_scale() + self.loc.shape[-1] * (0.5 + HALF_LOG_2PI)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        z = rng.standard_normal((*shape, *self.event_shape, 1))
-        return self.loc + (self.scale_tril @ z)[..., 0]
+        return self.loc + self.coloured(rng.standard_normal((*shape, *self.event_shape)))
 
-    def _diagonal(self) -> Array:
-        index = np.arange(self.scale_tril.shape[-1])
-        return self.scale_tril[..., index, index]
+
+@closed_form(MvNormal, MvNormal)
+def _divergence(p: MvNormal, q: MvNormal) -> Array:
+    # |A_q⁻¹ A_p|², column by column, is the trace of Q⁻¹ P.
+    trace = np.sum(q.squares(np.moveaxis(p.factor(), -1, 0)), axis=0)
+    return 0.5 * (trace + q.squares(p.loc - q.loc) - p.loc.shape[-1]) + q.log_scale() - p.log_scale()

@@ -25,7 +25,7 @@ from probdiff.tree import Tree, flatten
 if TYPE_CHECKING:
     from probdiff.compiler.explain import Explanation
 
-BACKENDS = ("native", "numpy")
+BACKENDS = ("native", "numpy", "jax")
 KEPT = 64  # recordings of one function; the one used longest ago goes first
 
 
@@ -98,6 +98,10 @@ class Compiled:
                 return last.rebuild(results)
         if any(isinstance(x, Lifted) for x in leaves):
             return self.f(*args)  # inside another recording or differentiation, f is a function like any other
+        if self.backend == "jax":
+            from probdiff.compiler.xla.program import as_numpy
+
+            leaves = as_numpy(leaves)
         entry = self._last = self._entry(leaves, spec)
         given = None if out is None else self._targets(out, entry)
         inputs = [_fitting(leaves[k], n) for k, n in zip(entry.traced, entry.capture.program.inputs, strict=True)]
@@ -191,6 +195,10 @@ class Compiled:
         run: Any
         if self.backend == "numpy":
             run = functools.partial(_interpreted, recorded.program)
+        elif self.backend == "jax":
+            from probdiff.compiler.xla.program import JaxProgram
+
+            run = JaxProgram(recorded.program)
         else:
             from probdiff.compiler.native.program import native_program
 
@@ -263,7 +271,7 @@ def _interpreted(program: Program, inputs: list[Any], out: list[np.ndarray] | No
 def compile(f: Callable[..., Any], backend: str = "native", *, max_operations: int = 100_000) -> Compiled:
     """A function that does what f does, recorded and compiled at its first call for each set of shapes and dtypes.
 
-    backend         "native": LLVM through llvmlite; "numpy": the reference interpreter
+    backend         "native": LLVM through llvmlite; "numpy": the reference interpreter; "jax": XLA through JAX
     max_operations  of one recording; a longer one (a loop that unrolls without end) is refused with the line
 
     Python control flow is run while recording: branches on values are refused with the line, loops unroll.

@@ -92,7 +92,8 @@ class Explanation:
         self.steps: list[Step] = []
         layout = getattr(entry.run, "layout", None)
         if layout is None:
-            step = Step("NumPy, operation by operation", why=f"backend={compiled.backend!r}")
+            kind = "one program of XLA" if compiled.backend == "jax" else "NumPy, operation by operation"
+            step = Step(kind, why=f"backend={compiled.backend!r}")
             for node in program.nodes:
                 step.count(node)
             self.steps.append(step)

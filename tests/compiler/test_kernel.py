@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -66,3 +68,10 @@ def test_third_derivative_in_a_kernel() -> None:
     for _ in range(2):
         (g,) = gradient(lambda x: np.sum(f(x)), x)
         np.testing.assert_allclose(g, probdiff.special.polygamma(2, x), rtol=1e-12)
+
+
+def test_the_first_program_of_a_process_sees_the_c_library():
+    """LLVM knows the functions of the process only from its first engine on; plans must not depend on that."""
+    code = "from probdiff.compiler.native.jit import has_symbol; print(has_symbol('hypot'), has_symbol('no_such_name'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]

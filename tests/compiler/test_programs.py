@@ -639,7 +639,7 @@ def test_numbers_and_strings_as_arguments() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ParameterError, match="compile.backend must be one of 'native', 'numpy', got 'cuda'"):
+    with pytest.raises(ParameterError, match="compile.backend must be one of 'native', 'numpy', 'jax', got 'cuda'"):
         probdiff.compile(np.sum, backend="cuda")
     with pytest.raises(
         UnsupportedError, match="compile: a is an array of complex128; complex numbers are not supported"

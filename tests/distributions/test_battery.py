@@ -9,9 +9,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from probdiff import stop_gradient
 from probdiff.distributions import Exponential
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.support import Positive, nonnegative
+from probdiff.ops.dispatch import is_lifted
 from tests.distributions.battery import CHECKS, Case
 
 HONEST = Case(
@@ -50,6 +52,19 @@ FAULTS = [
     ("moments", family(entropy=lambda self: np.log(self.scale))),
     ("tails", family(logccdf=lambda self, x: -1.001 * x / self.scale)),
     ("quantiles", family(quantile=lambda self, p: -self.scale * np.log1p(-p) * 1.001)),
+    ("extreme_tails", family(logccdf=lambda self, x: np.log1p(-self.cdf(x)))),
+    ("deep_quantiles", family(quantile=lambda self, p: -self.scale * np.log(1 - p))),
+    ("intervals", family(logdiffcdf=lambda self, x, y: np.log(abs(self.cdf(y) - self.cdf(x)) + 1e-17))),
+    ("expectations", family(var=lambda self: self.scale * self.scale * 1.00001)),
+    (
+        "expectations",
+        family(mgf=lambda self, t: 1 / (1 + t * self.scale), cf=lambda self, t: 1 / (1 - 1j * t * self.scale)),
+    ),
+    ("divergences", family(kl_divergence=lambda self, other: 1e-6)),
+    ("tail_slopes", family(logccdf=lambda self, x: -x / stop_gradient(self.scale))),
+    ("quantile_slopes", family(quantile=lambda self, p: -stop_gradient(self.scale) * np.log1p(-p))),
+    ("pathwise", family(pathwise=lambda self, x: x * self.scale**0)),
+    ("compiled", family(cdf=lambda self, x: -np.expm1(-x / self.scale) * (1 + 1e-9 * is_lifted(x)))),
     ("sampler", family(draw=lambda self, shape, rng: 1.2 * self.scale * rng.standard_exponential(shape))),
     ("dtypes", family(logpdf=lambda self, x: -x / self.scale - np.log(np.float64(self.scale)))),
     ("invalid", replace(HONEST, invalid={"scale": ("positive", [1.0])})),

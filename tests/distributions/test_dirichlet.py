@@ -60,3 +60,11 @@ def test_refusal() -> None:
     with pytest.raises(ParameterError) as caught:
         Dirichlet([1.0, -1.0])
     assert str(caught.value).startswith("Dirichlet.concentration must be positive, got ")
+
+
+def test_draws_of_tiny_concentrations_are_corners():
+    """Gamma variables of shape 1e-4 are mostly too small for a number; their proportions are not."""
+    x = Dirichlet(np.array([1e-4, 1e-4, 3e-4])).rand(4000, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(x.sum(axis=-1), 1.0, rtol=1e-14)
+    # Each is next to a corner, chosen with probability concentration / sum: 0.2, 0.2, 0.6 to five standard errors.
+    np.testing.assert_allclose(x.mean(axis=0), [0.2, 0.2, 0.6], atol=5 * np.sqrt(0.24 / 4000))

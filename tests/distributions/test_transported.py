@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import probdiff.distributions as every
 from probdiff import gradient
 from probdiff.distributions import (
     Cauchy,
@@ -16,6 +15,7 @@ from probdiff.distributions import (
     LogNormal,
     Normal,
     Poisson,
+    StudentT,
     Uniform,
     Weibull,
     noncentered,
@@ -23,7 +23,6 @@ from probdiff.distributions import (
 )
 from probdiff.distributions.parameters import unchecked
 from probdiff.distributions.support import correlation_matrix, interval, simplex
-from probdiff.distributions.wrappers.transported import differentiable_quantile
 from probdiff.errors import ParameterError, UnsupportedError
 from probdiff.models import Joint, Posterior
 from probdiff.models.transport import bijector_of
@@ -86,14 +85,6 @@ def test_what_else_a_transported_distribution_is():
     assert transport(base.iid(3)) == transport(base).iid(3)
 
 
-def test_which_families_have_a_differentiable_quantile():
-    """Those that say no raise; those that say yes are tried above or have the same operations."""
-    for name in ("Normal", "Logistic", "Gumbel", "HalfNormal", "Weibull"):
-        assert differentiable_quantile(getattr(every, name))
-    for name in ("Beta", "StudentT", "InverseGamma", "ChiSquared"):
-        assert not differentiable_quantile(getattr(every, name))
-
-
 def test_flat_priors_of_vectors_and_matrices():
     assert Flat(simplex, 3).event_shape == (3,)
     assert Flat(correlation_matrix, 2).event_shape == (2, 2)
@@ -145,9 +136,16 @@ def test_errors_word_for_word(call, kind, text):
     assert str(caught.value) == text
 
 
-def test_a_quantile_without_a_formula_is_refused_with_the_families_that_have_one():
+def test_quantiles_found_by_search_carry_a_prior_too():
+    """z of a Student t with its degrees of freedom unknown: the density of the coordinates is that of the model."""
+    prior = Joint(df=Gamma(20.0, 0.5), x=lambda df: transport(StudentT(df, 1.0, 2.0)))
+    posterior = Posterior(prior, lambda x: Normal(x, 1.0), 0.3)
+    q = np.array([2.1, -0.4])
+    slopes = [(posterior.logdensity(q + h) - posterior.logdensity(q - h)) / 2e-5 for h in 1e-5 * np.eye(2)]
+    assert posterior.gradient(q) == pytest.approx(slopes, rel=1e-6)
+
+
+def test_a_family_without_distribution_function_is_refused():
     with pytest.raises(UnsupportedError) as caught:
-        transport(Gamma(2.0, 1.0))
-    text = str(caught.value)
-    assert text.startswith("transport: Gamma.quantile cannot be differentiated: it has no formula that can be traced. ")
-    assert "Normal" in text and text.endswith(" have one.")
+        transport(Flat())
+    assert str(caught.value) == "transport: Flat has no distribution function, so it has no quantiles."

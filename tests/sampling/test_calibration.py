@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from probdiff.distributions import Gamma, Normal, Poisson
+from probdiff.distributions import Gamma, HalfNormal, LKJCholesky, MvNormal, Normal, Poisson, noncentered
 from probdiff.models import Joint, Posterior
 from probdiff.sampling import sample
 
@@ -24,8 +24,28 @@ def counts():
     return posterior, lambda rng, level, slope: rng.poisson(np.exp(level + slope * x))
 
 
+def hierarchy():
+    prior = Joint(tau=HalfNormal(1.5), theta=lambda tau: noncentered(Normal(0.0, tau)).iid(4))
+    posterior = Posterior(prior, lambda theta: Normal(theta, 0.7), np.zeros(4))
+    return posterior, lambda rng, tau, theta: rng.normal(theta, 0.7)
+
+
+def correlation():
+    prior = Joint(scale=Gamma(4.0, 0.3), L=LKJCholesky(2, 1.5))
+    posterior = Posterior(prior, lambda scale, L: MvNormal(np.zeros(2), scale * L).iid(8), np.zeros((8, 2)))
+    return posterior, lambda rng, scale, L: scale * rng.normal(size=(8, 2)) @ L.T
+
+
+def moving(truth):
+    """Each scalar that is not the same in every draw: its name, its place and its value."""
+    for name, value in truth.items():
+        for place in np.ndindex(np.shape(value)):
+            if name != "L" or place in ((1, 0), (1, 1)):
+                yield name, place, np.asarray(value)[place]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [location_and_scale, counts])
+@pytest.mark.parametrize("model", [location_and_scale, counts, hierarchy, correlation])
 def test_ranks_are_uniform(model):
     posterior, simulate = model()
     rng = np.random.default_rng(7)
@@ -33,8 +53,8 @@ def test_ranks_are_uniform(model):
     for k in range(RUNS):
         truth = posterior.prior.rand(rng=rng)
         draws = sample(posterior.with_data(simulate(rng, **truth)), RANKS * THIN, 200, 1, seed=k)
-        for name, value in truth.items():
-            thinned = draws[name][0, ::THIN]  # nearly independent
-            ranks.setdefault(name, []).append(int(np.sum(thinned < value)))
+        for name, place, value in moving(truth):
+            thinned = draws.scalar(name, place)[0, ::THIN]  # nearly independent
+            ranks.setdefault((name, place), []).append(int(np.sum(thinned < value)))
     for found in ranks.values():
         assert stats.chisquare(np.bincount(found, minlength=RANKS + 1)).pvalue > 1e-5

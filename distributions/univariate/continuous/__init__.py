@@ -1,39 +1,133 @@
 """Continuous distributions of one real number."""
 
+from probdiff.distributions.univariate.continuous.arcsine import Arcsine
+from probdiff.distributions.univariate.continuous.asymmetric_laplace import AsymmetricLaplace
 from probdiff.distributions.univariate.continuous.beta import Beta
+from probdiff.distributions.univariate.continuous.beta_prime import BetaPrime
+from probdiff.distributions.univariate.continuous.burr_iii import BurrIII
+from probdiff.distributions.univariate.continuous.burr_xii import BurrXII
 from probdiff.distributions.univariate.continuous.cauchy import Cauchy
+from probdiff.distributions.univariate.continuous.chi import Chi
 from probdiff.distributions.univariate.continuous.chi_squared import ChiSquared
+from probdiff.distributions.univariate.continuous.erlang import erlang
+from probdiff.distributions.univariate.continuous.ex_gaussian import ExGaussian
+from probdiff.distributions.univariate.continuous.exp_gamma import ExpGamma
 from probdiff.distributions.univariate.continuous.exponential import Exponential
+from probdiff.distributions.univariate.continuous.f import F
 from probdiff.distributions.univariate.continuous.flat import Flat
+from probdiff.distributions.univariate.continuous.folded_cauchy import FoldedCauchy
+from probdiff.distributions.univariate.continuous.folded_normal import FoldedNormal
+from probdiff.distributions.univariate.continuous.frechet import Frechet
 from probdiff.distributions.univariate.continuous.gamma import Gamma
+from probdiff.distributions.univariate.continuous.generalized_extreme_value import GeneralizedExtremeValue
+from probdiff.distributions.univariate.continuous.generalized_normal import GeneralizedNormal
+from probdiff.distributions.univariate.continuous.generalized_pareto import GeneralizedPareto
+from probdiff.distributions.univariate.continuous.gompertz import Gompertz
 from probdiff.distributions.univariate.continuous.gumbel import Gumbel
 from probdiff.distributions.univariate.continuous.half_cauchy import HalfCauchy
+from probdiff.distributions.univariate.continuous.half_flat import HalfFlat
 from probdiff.distributions.univariate.continuous.half_normal import HalfNormal
+from probdiff.distributions.univariate.continuous.half_student_t import HalfStudentT
+from probdiff.distributions.univariate.continuous.histogram import Histogram
+from probdiff.distributions.univariate.continuous.interpolated import Interpolated
 from probdiff.distributions.univariate.continuous.inverse_gamma import InverseGamma
+from probdiff.distributions.univariate.continuous.inverse_gaussian import InverseGaussian
+from probdiff.distributions.univariate.continuous.johnson_su import JohnsonSU
+from probdiff.distributions.univariate.continuous.kolmogorov import Kolmogorov
+from probdiff.distributions.univariate.continuous.kumaraswamy import Kumaraswamy
 from probdiff.distributions.univariate.continuous.laplace import Laplace
+from probdiff.distributions.univariate.continuous.levy import Levy
+from probdiff.distributions.univariate.continuous.log_logistic import LogLogistic
 from probdiff.distributions.univariate.continuous.log_normal import LogNormal
+from probdiff.distributions.univariate.continuous.log_uniform import LogUniform
 from probdiff.distributions.univariate.continuous.logistic import Logistic
+from probdiff.distributions.univariate.continuous.logit_normal import LogitNormal
+from probdiff.distributions.univariate.continuous.lomax import Lomax
+from probdiff.distributions.univariate.continuous.maxwell import Maxwell
+from probdiff.distributions.univariate.continuous.moyal import Moyal
+from probdiff.distributions.univariate.continuous.noncentral_chi_squared import NoncentralChiSquared
+from probdiff.distributions.univariate.continuous.noncentral_f import NoncentralF
+from probdiff.distributions.univariate.continuous.noncentral_t import NoncentralT
 from probdiff.distributions.univariate.continuous.normal import Normal
+from probdiff.distributions.univariate.continuous.normal_inverse_gaussian import NormalInverseGaussian
+from probdiff.distributions.univariate.continuous.pareto import Pareto
+from probdiff.distributions.univariate.continuous.power_law import PowerLaw
+from probdiff.distributions.univariate.continuous.raised_cosine import RaisedCosine
+from probdiff.distributions.univariate.continuous.rayleigh import Rayleigh
+from probdiff.distributions.univariate.continuous.relaxed_bernoulli import RelaxedBernoulli
+from probdiff.distributions.univariate.continuous.rice import Rice
+from probdiff.distributions.univariate.continuous.semicircle import Semicircle
+from probdiff.distributions.univariate.continuous.skew_normal import SkewNormal
+from probdiff.distributions.univariate.continuous.skew_t import SkewT
 from probdiff.distributions.univariate.continuous.student_t import StudentT
+from probdiff.distributions.univariate.continuous.triangular import Triangular
 from probdiff.distributions.univariate.continuous.uniform import Uniform
+from probdiff.distributions.univariate.continuous.von_mises import VonMises
 from probdiff.distributions.univariate.continuous.weibull import Weibull
 
 __all__ = [
+    "Arcsine",
+    "AsymmetricLaplace",
     "Beta",
+    "BetaPrime",
+    "BurrIII",
+    "BurrXII",
     "Cauchy",
+    "Chi",
     "ChiSquared",
+    "ExGaussian",
+    "ExpGamma",
     "Exponential",
+    "F",
     "Flat",
+    "FoldedCauchy",
+    "FoldedNormal",
+    "Frechet",
     "Gamma",
+    "GeneralizedExtremeValue",
+    "GeneralizedNormal",
+    "GeneralizedPareto",
+    "Gompertz",
     "Gumbel",
     "HalfCauchy",
+    "HalfFlat",
     "HalfNormal",
+    "HalfStudentT",
+    "Histogram",
+    "Interpolated",
     "InverseGamma",
+    "InverseGaussian",
+    "JohnsonSU",
+    "Kolmogorov",
+    "Kumaraswamy",
     "Laplace",
+    "Levy",
+    "LogLogistic",
     "LogNormal",
+    "LogUniform",
     "Logistic",
+    "LogitNormal",
+    "Lomax",
+    "Maxwell",
+    "Moyal",
+    "NoncentralChiSquared",
+    "NoncentralF",
+    "NoncentralT",
     "Normal",
+    "NormalInverseGaussian",
+    "Pareto",
+    "PowerLaw",
+    "RaisedCosine",
+    "Rayleigh",
+    "RelaxedBernoulli",
+    "Rice",
+    "Semicircle",
+    "SkewNormal",
+    "SkewT",
     "StudentT",
+    "Triangular",
     "Uniform",
+    "VonMises",
     "Weibull",
+    "erlang",
 ]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.stable import log1p_square
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.tree import Array
@@ -61,8 +62,17 @@ class Cauchy(Continuous):
     def entropy(self) -> Array:
         return np.log(self.scale) + math.log(4 * math.pi)
 
+    def cf(self, t: Array) -> Array:
+        return np.exp(1j * t * self.loc - self.scale * abs(t))
+
 
 def standard_quantile(p: Array) -> Array:
     """-cot(π p), from the side where the argument keeps its digits."""
     tail = np.where(p < 0.5, -1 / np.tan(math.pi * p), 1 / np.tan(math.pi * (1 - p)))
     return np.where(abs(p - 0.5) < 0.25, np.tan(math.pi * (p - 0.5)), tail)
+
+
+@closed_form(Cauchy, Cauchy)
+def _divergence(p: Cauchy, q: Cauchy) -> Array:
+    square = (p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2
+    return np.log(square) - np.log(4 * p.scale) - np.log(q.scale)

@@ -10,7 +10,8 @@ from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammal
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Positive, nonnegative
-from probdiff.distributions.univariate.continuous.gamma import gamma_logpdf
+from probdiff.distributions.univariate.continuous.gamma import gamma_logpdf, log_standard_gamma
+from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
 
 
@@ -35,11 +36,16 @@ class ChiSquared(Continuous):
     def ccdf(self, x: Array) -> Array:
         return gammaincc(0.5 * self.df, 0.5 * x)
 
-    def quantile(self, p: Array) -> Array:
-        return 2 * gammaincinv(0.5 * self.df, p)
+    def logcdf(self, x: Array) -> Array:
+        return log_gammainc(0.5 * self.df, 0.5 * x)
 
-    def cquantile(self, p: Array) -> Array:
-        return 2 * gammainccinv(0.5 * self.df, p)
+    def logccdf(self, x: Array) -> Array:
+        return log_gammaincc(0.5 * self.df, 0.5 * x)
+
+    def guess(self, lower: Array, lp: Array) -> Array:
+        # SciPy's inverse loses its digits for large shapes.
+        p = np.exp(lp)
+        return 2 * np.where(lower, gammaincinv(0.5 * self.df, p), gammainccinv(0.5 * self.df, p))
 
     def mean(self) -> Array:
         return self.df
@@ -60,5 +66,14 @@ class ChiSquared(Continuous):
         h = 0.5 * self.df
         return h + LOG_2 + gammaln(h) + (1 - h) * psi(h)
 
+    def mgf(self, t: Array) -> Array:
+        return np.where(t < 0.5, np.exp(-0.5 * self.df * np.log1p(-2 * t)), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return (1 - 2j * t) ** (-0.5 * self.df)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return 2 * rng.standard_gamma(0.5 * self.df, shape)
+
+    def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return LOG_2 + log_standard_gamma(0.5 * self.df, shape, rng)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.tree import Array
@@ -61,9 +62,21 @@ class Exponential(Continuous):
     def entropy(self) -> Array:
         return 1 + np.log(self.scale)
 
+    def mgf(self, t: Array) -> Array:
+        return np.where(t * self.scale < 1, 1 / (1 - t * self.scale), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return 1 / (1 - 1j * t * self.scale)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * rng.standard_exponential(shape)
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        return cls(np.mean(x))
+    def estimate(cls, x: Array, w: Array) -> Self:
+        return cls(np.sum(w * x))
+
+
+@closed_form(Exponential, Exponential)
+def _divergence(p: Exponential, q: Exponential) -> Array:
+    ratio = p.scale / q.scale
+    return ratio - 1 - np.log(ratio)

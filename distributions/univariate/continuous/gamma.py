@@ -8,9 +8,11 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, psi, xlogy
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import LARGE, gamma_log_kernel
 from probdiff.distributions.support import Positive, nonnegative
+from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
 
 
@@ -45,11 +47,16 @@ class Gamma(Continuous):
     def ccdf(self, x: Array) -> Array:
         return gammaincc(self.shape, x / self.scale)
 
-    def quantile(self, p: Array) -> Array:
-        return self.scale * gammaincinv(self.shape, p)
+    def logcdf(self, x: Array) -> Array:
+        return log_gammainc(self.shape, x / self.scale)
 
-    def cquantile(self, p: Array) -> Array:
-        return self.scale * gammainccinv(self.shape, p)
+    def logccdf(self, x: Array) -> Array:
+        return log_gammaincc(self.shape, x / self.scale)
+
+    def guess(self, lower: Array, lp: Array) -> Array:
+        # SciPy's inverse loses its digits for large shapes.
+        p = np.exp(lp)
+        return self.scale * np.where(lower, gammaincinv(self.shape, p), gammainccinv(self.shape, p))
 
     def mean(self) -> Array:
         return self.shape * self.scale
@@ -70,8 +77,22 @@ class Gamma(Continuous):
         a = self.shape
         return a + np.log(self.scale) + gammaln(a) + (1 - a) * psi(a)
 
+    def mgf(self, t: Array) -> Array:
+        return np.where(t * self.scale < 1, np.exp(-self.shape * np.log1p(-t * self.scale)), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return (1 - 1j * t * self.scale) ** -self.shape
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * rng.standard_gamma(self.shape, shape)
+
+    def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return np.log(self.scale) + log_standard_gamma(self.shape, shape, rng)
+
+
+def log_standard_gamma(a: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+    """The logs of gamma variables, where these may be too small for a number: G(a) is G(a + 1) U^(1/a)."""
+    return np.log(rng.standard_gamma(a + 1, shape)) - rng.standard_exponential(shape) / a
 
 
 def gamma_logpdf(shape: Array, x: Array, z: Array, log_scale: Array) -> Array:
@@ -79,3 +100,10 @@ def gamma_logpdf(shape: Array, x: Array, z: Array, log_scale: Array) -> Array:
     # log x and log scale apart: z may overflow.
     direct = xlogy(shape - 1, x) - shape * log_scale - z - gammaln(shape)
     return np.where(shape < LARGE, direct, gamma_log_kernel(shape, z) - np.log(x))
+
+
+@closed_form(Gamma, Gamma)
+def _divergence(p: Gamma, q: Gamma) -> Array:
+    a, b = p.shape, q.shape
+    ratio = p.scale / q.scale
+    return (a - b) * psi(a) - gammaln(a) + gammaln(b) - b * np.log(ratio) + a * (ratio - 1)

@@ -70,5 +70,5 @@ class HalfNormal(Continuous):
         return self.scale * abs(rng.standard_normal(shape))
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        return cls(np.sqrt(np.mean(np.square(x))))
+    def estimate(cls, x: Array, w: Array) -> Self:
+        return cls(np.sqrt(np.sum(w * x * x)))

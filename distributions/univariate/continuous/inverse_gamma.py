@@ -11,6 +11,8 @@ from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammal
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.stable import LARGE, gamma_log_kernel
 from probdiff.distributions.support import Positive, positive
+from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
+from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
 
 
@@ -41,11 +43,15 @@ class InverseGamma(Continuous):
     def ccdf(self, x: Array) -> Array:
         return gammainc(self.shape, self.scale / x)
 
-    def quantile(self, p: Array) -> Array:
-        return self.scale / gammainccinv(self.shape, p)
+    def logcdf(self, x: Array) -> Array:
+        return log_gammaincc(self.shape, self.scale / x)
 
-    def cquantile(self, p: Array) -> Array:
-        return self.scale / gammaincinv(self.shape, p)
+    def logccdf(self, x: Array) -> Array:
+        return log_gammainc(self.shape, self.scale / x)
+
+    def guess(self, lower: Array, lp: Array) -> Array:
+        p = np.exp(lp)
+        return self.scale / np.where(lower, gammainccinv(self.shape, p), gammaincinv(self.shape, p))
 
     def mean(self) -> Array:
         return np.where(self.shape > 1, self.scale / (self.shape - 1), math.inf)
@@ -71,3 +77,6 @@ class InverseGamma(Continuous):
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale / rng.standard_gamma(self.shape, shape)
+
+    def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return np.log(self.scale) - log_standard_gamma(self.shape, shape, rng)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.tree import Array
@@ -65,13 +66,23 @@ class Laplace(Continuous):
     def entropy(self) -> Array:
         return 1 + LOG_2 + np.log(self.scale)
 
+    def mgf(self, t: Array) -> Array:
+        return np.where(abs(t * self.scale) < 1, np.exp(t * self.loc) / (1 - (t * self.scale) ** 2), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return np.exp(1j * t * self.loc) / (1 + (t * self.scale) ** 2)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.scale * (rng.standard_exponential(shape) - rng.standard_exponential(shape))
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        center = np.median(x)
-        return cls(center, np.mean(abs(np.asarray(x) - center)))
+    def estimate(cls, x: Array, w: Array) -> Self:
+        order = np.argsort(x)
+        # The median of weights: any point where half lies on either side; the middle of them.
+        below = np.cumsum(w[order])
+        first, last = np.searchsorted(below, [0.5 - 1e-12, 0.5 + 1e-12])
+        center = 0.5 * (x[order][first] + x[order][min(last, x.size - 1)])
+        return cls(center, np.sum(w * abs(x - center)))
 
 
 def log_lower_tail(z: Array) -> Array:
@@ -82,3 +93,10 @@ def log_lower_tail(z: Array) -> Array:
 def standard_quantile(p: Array) -> Array:
     """The inverse of the standard distribution function."""
     return np.where(p < 0.5, np.log(2 * p), -np.log(2 * (1 - p)))
+
+
+@closed_form(Laplace, Laplace)
+def _divergence(p: Laplace, q: Laplace) -> Array:
+    distance = abs(p.loc - q.loc)
+    ratio = p.scale / q.scale
+    return ratio * np.exp(-distance / p.scale) + distance / q.scale - np.log(ratio) - 1

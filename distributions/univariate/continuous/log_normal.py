@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.stable import HALF_LOG_2PI
 from probdiff.distributions.support import Positive, Real, positive
 from probdiff.tree import Array
@@ -74,6 +75,12 @@ class LogNormal(Continuous):
         return np.exp(self.loc + self.scale * rng.standard_normal(shape))
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        log_x = np.log(x)
-        return cls(np.mean(log_x), np.std(log_x))
+    def estimate(cls, x: Array, w: Array) -> Self:
+        mean = np.sum(w * np.log(x))
+        return cls(mean, np.sqrt(np.sum(w * (np.log(x) - mean) ** 2)))
+
+
+@closed_form(LogNormal, LogNormal)
+def _divergence(p: LogNormal, q: LogNormal) -> Array:
+    ratio = p.scale / q.scale
+    return 0.5 * (ratio**2 - 1 + ((p.loc - q.loc) / q.scale) ** 2) - np.log(ratio)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import HALF_LOG_2PI
 from probdiff.distributions.support import Positive, Real, real
@@ -72,9 +73,22 @@ class Normal(Continuous):
     def entropy(self) -> Array:
         return np.log(self.scale) + (0.5 + HALF_LOG_2PI)
 
+    def mgf(self, t: Array) -> Array:
+        return np.exp(t * self.loc + 0.5 * (t * self.scale) ** 2)
+
+    def cf(self, t: Array) -> Array:
+        return np.exp(1j * t * self.loc - 0.5 * (t * self.scale) ** 2)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.scale * rng.standard_normal(shape)
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        return cls(np.mean(x), np.std(x))
+    def estimate(cls, x: Array, w: Array) -> Self:
+        mean = np.sum(w * x)
+        return cls(mean, np.sqrt(np.sum(w * (x - mean) ** 2)))
+
+
+@closed_form(Normal, Normal)
+def _divergence(p: Normal, q: Normal) -> Array:
+    ratio = p.scale / q.scale
+    return 0.5 * (ratio**2 - 1 + ((p.loc - q.loc) / q.scale) ** 2) - np.log(ratio)

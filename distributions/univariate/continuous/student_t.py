@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln, psi, stdtr, stdtrit
+from scipy.special import betaln, log_ndtr, ndtr, ndtri, psi, stdtr, stdtrit
 
 from probdiff.distributions.base import Continuous
-from probdiff.distributions.stable import HALF_LOG_2PI, log1p_square, stirling_error
+from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2, log1p_square, stirling_error
 from probdiff.distributions.support import Positive, PositiveOrInfinite, Real, real
+from probdiff.special import log_betainc, log_betaincc
 from probdiff.tree import Array
 
 
@@ -39,16 +40,22 @@ class StudentT(Continuous):
         return np.where(self.df == math.inf, -0.5 * z * z, student) - np.log(self.scale) - HALF_LOG_2PI
 
     def cdf(self, x: Array) -> Array:
-        return stdtr(self.df, (x - self.loc) / self.scale)
+        z = (x - self.loc) / self.scale
+        return np.where(self.df == math.inf, ndtr(z), stdtr(self.df, z))
 
     def ccdf(self, x: Array) -> Array:
-        return stdtr(self.df, (self.loc - x) / self.scale)
+        z = (self.loc - x) / self.scale
+        return np.where(self.df == math.inf, ndtr(z), stdtr(self.df, z))
 
-    def quantile(self, p: Array) -> Array:
-        return self.loc + self.scale * stdtrit(self.df, p)
+    def logcdf(self, x: Array) -> Array:
+        return log_student_cdf(self.df, (x - self.loc) / self.scale)
 
-    def cquantile(self, p: Array) -> Array:
-        return self.loc - self.scale * stdtrit(self.df, p)
+    def logccdf(self, x: Array) -> Array:
+        return log_student_cdf(self.df, (self.loc - x) / self.scale)
+
+    def guess(self, lower: Array, lp: Array) -> Array:
+        z = np.where(self.df == math.inf, ndtri(np.exp(lp)), stdtrit(self.df, np.exp(lp)))
+        return self.loc + self.scale * np.where(lower, z, -z)
 
     def mean(self) -> Array:
         return np.where(self.df > 1, self.loc, math.nan)
@@ -74,3 +81,18 @@ class StudentT(Continuous):
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.scale * rng.standard_t(np.minimum(self.df, 1e300), shape)
+
+
+def log_student_cdf(df: Array, z: Array) -> Array:
+    """log P(T <= z) for Student's t, shared with its special cases.
+
+    P(T <= -|z|) is half of I(df / 2, 1/2) at 1 / (1 + r²), r = |z| / sqrt(df); the share r² / (1 + r²) has the digits
+    near the middle.
+    """
+    h, r = 0.5 * df, abs(z) / np.sqrt(df)
+    square = np.minimum(r, 1e100) ** 2
+    near = log_betaincc(0.5, h, square / (1 + square))
+    # Beyond 1e100 the integral is its leading term, which does not underflow.
+    far = np.where(r < 1e100, log_betainc(h, 0.5, 1 / (1 + square)), -df * np.log(r) - np.log(h) - betaln(h, 0.5))
+    tail = np.where(square < 1, near, far) - LOG_2
+    return np.where(df == math.inf, log_ndtr(z), np.where(z < 0, tail, np.log1p(-np.exp(tail))))

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.support import Interval, Real, interval
 from probdiff.tree import Array
 
@@ -67,5 +68,11 @@ class Uniform(Continuous):
         return self.low + (self.high - self.low) * rng.random(shape)
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
+    def estimate(cls, x: Array, w: Array) -> Self:
         return cls(np.min(x), np.max(x))
+
+
+@closed_form(Uniform, Uniform)
+def _divergence(p: Uniform, q: Uniform) -> Array:
+    inside = (q.low <= p.low) & (p.high <= q.high)
+    return np.where(inside, np.log((q.high - q.low) / (p.high - p.low)), np.inf)

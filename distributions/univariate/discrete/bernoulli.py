@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import entr, expit, log_expit
+from scipy.special import entr, expit, log_expit, rel_entr
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.support import Probability, Real, boolean
 from probdiff.tree import Array
 
@@ -62,15 +63,27 @@ class Bernoulli(Discrete):
     def entropy(self) -> Array:
         return entr(self._success()) + entr(self._failure())
 
+    def mgf(self, t: Array) -> Array:
+        return self._failure() + self._success() * np.exp(t)
+
+    def cf(self, t: Array) -> Array:
+        return self._failure() + self._success() * np.exp(1j * t)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return (rng.random(shape) < self._success()).astype(np.int64) if shape else int(rng.random() < self._success())
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        return cls(np.mean(x))
+    def estimate(cls, x: Array, w: Array) -> Self:
+        return cls(np.sum(w * x))
 
     def _success(self) -> Array:
         return expit(self.logits) if self.p is None else self.p
 
     def _failure(self) -> Array:
         return expit(-self.logits) if self.p is None else 1 - self.p
+
+
+@closed_form(Bernoulli, Bernoulli)
+def _divergence(p: Bernoulli, q: Bernoulli) -> Array:
+    success, failure = p._success(), p._failure()
+    return rel_entr(success, q._success()) + rel_entr(failure, q._failure())

@@ -10,6 +10,7 @@ from scipy.special import betainc, expit, log_expit
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.stable import binomial_log_mass
 from probdiff.distributions.support import Integers, NonnegativeInteger, Probability, Real, integer_interval
+from probdiff.special import log_betainc, log_betaincc
 from probdiff.tree import Array
 
 
@@ -43,6 +44,14 @@ class Binomial(Discrete):
     def ccdf(self, x: Array) -> Array:
         return betainc(x + 1, self.n - x, self._success())
 
+    def logcdf(self, x: Array) -> Array:
+        k, m, p, q = x + 1, self.n - x, self._success(), self._failure()
+        return np.where(p < 0.5, log_betaincc(k, m, p), log_betainc(m, k, q))
+
+    def logccdf(self, x: Array) -> Array:
+        k, m, p, q = x + 1, self.n - x, self._success(), self._failure()
+        return np.where(p < 0.5, log_betainc(k, m, p), log_betaincc(m, k, q))
+
     def mean(self) -> Array:
         return self.n * self._success()
 
@@ -57,6 +66,12 @@ class Binomial(Discrete):
 
     def kurtosis(self) -> Array:
         return 1 / self.var() - 6 / self.n
+
+    def mgf(self, t: Array) -> Array:
+        return (self._failure() + self._success() * np.exp(t)) ** self.n
+
+    def cf(self, t: Array) -> Array:
+        return (self._failure() + self._success() * np.exp(1j * t)) ** self.n
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.binomial(self.n, self._success(), shape)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import entr, xlog1py
+from scipy.special import entr, rel_entr, xlog1py
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.support import PositiveProbability, nonnegative_integers
 from probdiff.tree import Array
 
@@ -51,5 +52,16 @@ class Geometric(Discrete):
     def entropy(self) -> Array:
         return (entr(self.p) + entr(1 - self.p)) / self.p
 
+    def mgf(self, t: Array) -> Array:
+        return np.where((1 - self.p) * np.exp(t) < 1, self.p / (1 - (1 - self.p) * np.exp(t)), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return self.p / (1 - (1 - self.p) * np.exp(1j * t))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.geometric(self.p, shape) - 1
+
+
+@closed_form(Geometric, Geometric)
+def _divergence(p: Geometric, q: Geometric) -> Array:
+    return (rel_entr(p.p, q.p) + rel_entr(1 - p.p, 1 - q.p)) / p.p

@@ -11,6 +11,7 @@ from probdiff.distributions.base import Discrete
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import binomial_log_mass
 from probdiff.distributions.support import Positive, PositiveProbability, Real, nonnegative_integers
+from probdiff.special import log_betainc, log_betaincc
 from probdiff.tree import Array
 
 
@@ -48,6 +49,14 @@ class NegativeBinomial(Discrete):
     def ccdf(self, x: Array) -> Array:
         return betainc(x + 1, self.r, self._failure())
 
+    def logcdf(self, x: Array) -> Array:
+        p, q = self._success(), self._failure()
+        return np.where(p < 0.5, log_betainc(self.r, x + 1, p), log_betaincc(x + 1, self.r, q))
+
+    def logccdf(self, x: Array) -> Array:
+        p, q = self._success(), self._failure()
+        return np.where(p < 0.5, log_betaincc(self.r, x + 1, p), log_betainc(x + 1, self.r, q))
+
     def mean(self) -> Array:
         return self.r * self._odds_of_failure()
 
@@ -62,6 +71,14 @@ class NegativeBinomial(Discrete):
 
     def kurtosis(self) -> Array:
         return 6 / self.r + self._success() ** 2 / (self.r * self._failure())
+
+    def mgf(self, t: Array) -> Array:
+        return np.where(
+            self._failure() * np.exp(t) < 1, (self._success() / (1 - self._failure() * np.exp(t))) ** self.r, np.inf
+        )
+
+    def cf(self, t: Array) -> Array:
+        return (self._success() / (1 - self._failure() * np.exp(1j * t))) ** self.r
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.poisson(self._odds_of_failure() * rng.standard_gamma(self.r, shape))

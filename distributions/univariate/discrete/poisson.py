@@ -8,52 +8,80 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln, xlogy
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, stirling_error
-from probdiff.distributions.support import Nonnegative, nonnegative_integers
+from probdiff.distributions.support import Nonnegative, Real, nonnegative_integers
+from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
 
 
 class Poisson(Discrete):
     """P(k) = rate^k exp(-rate) / k!,  k = 0, 1, ….
 
-    rate  nonnegative  mean and variance
+    rate      nonnegative  mean and variance
+    log_rate  real         in place of rate; precise also where the rate is no number
 
     Johnson, Kemp & Kotz, Univariate Discrete Distributions, ch. 4.
     """
 
-    rate: Nonnegative = 1.0
+    rate: Nonnegative = None
+    log_rate: Real = None
 
+    exclusive = ("rate", "log_rate")
     support = nonnegative_integers
 
     def logpdf(self, x: Array) -> Array:
-        direct = xlogy(x, self.rate) - self.rate - gammaln(x + 1)
-        saddle = -deviance(x, self.rate) - stirling_error(x) - 0.5 * np.log(x) - HALF_LOG_2PI
-        return np.where(x < LARGE, direct, saddle)
+        rate = self._rate()
+        powers = xlogy(x, rate) if self.log_rate is None else x * self.log_rate
+        direct = powers - rate - gammaln(x + 1)
+        saddle = -deviance(x, rate) - stirling_error(x) - 0.5 * np.log(x) - HALF_LOG_2PI
+        # A rate too small for a number has its logarithm only in the direct form.
+        return np.where((x < LARGE) | (rate == 0), direct, saddle)
 
     def cdf(self, x: Array) -> Array:
-        return gammaincc(x + 1, self.rate)
+        return gammaincc(x + 1, self._rate())
 
     def ccdf(self, x: Array) -> Array:
-        return gammainc(x + 1, self.rate)
+        return gammainc(x + 1, self._rate())
+
+    def logcdf(self, x: Array) -> Array:
+        return log_gammaincc(x + 1, self._rate())
+
+    def logccdf(self, x: Array) -> Array:
+        return log_gammainc(x + 1, self._rate())
 
     def mean(self) -> Array:
-        return self.rate
+        return self._rate()
 
     def var(self) -> Array:
-        return self.rate
+        return self._rate()
 
     def mode(self) -> Array:
-        return np.floor(self.rate)
+        return np.floor(self._rate())
 
     def skewness(self) -> Array:
-        return 1 / np.sqrt(self.rate)
+        return 1 / np.sqrt(self._rate())
 
     def kurtosis(self) -> Array:
-        return 1 / self.rate
+        return 1 / self._rate()
+
+    def mgf(self, t: Array) -> Array:
+        return np.exp(self._rate() * np.expm1(t))
+
+    def cf(self, t: Array) -> Array:
+        return np.exp(self._rate() * np.expm1(1j * t))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return rng.poisson(self.rate, shape)
+        return rng.poisson(self._rate(), shape)
 
     @classmethod
-    def fit(cls, x: Array) -> Self:
-        return cls(np.mean(x))
+    def estimate(cls, x: Array, w: Array) -> Self:
+        return cls(np.sum(w * x))
+
+    def _rate(self) -> Array:
+        return np.exp(self.log_rate) if self.rate is None else self.rate
+
+
+@closed_form(Poisson, Poisson)
+def _divergence(p: Poisson, q: Poisson) -> Array:
+    return deviance(p._rate(), q._rate())

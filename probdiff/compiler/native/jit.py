@@ -164,5 +164,11 @@ def symbol(name: str, address: int) -> None:
 
 def has_symbol(name: str) -> bool:
     """Whether the process (its C library) has a function of that name."""
-    target_machine()
+    _open_process()
     return llvm.address_of_symbol(name) is not None
+
+
+@functools.cache
+def _open_process() -> None:
+    """LLVM sees the functions of the process from its first engine on: before it, the answer would be another."""
+    _engines.append(llvm.create_mcjit_compiler(_empty(), target_machine()))

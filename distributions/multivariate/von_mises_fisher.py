@@ -1,0 +1,90 @@
+"""Von Mises-Fisher: directions around a mean direction."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from probdiff.distributions import noncentral
+from probdiff.distributions.base import Multivariate
+from probdiff.distributions.multivariate.uniform_direction import log_area
+from probdiff.distributions.support import Nonnegative, unit_vector
+from probdiff.tree import Array
+
+Direction = Annotated[Any, unit_vector]
+
+
+class VonMisesFisher(Multivariate):
+    """p(x) = k^(K / 2 - 1) / ((2π)^(K / 2) I_{K / 2 - 1}(k)) exp(k loc · x),  |x| = 1,  k the concentration.
+
+    loc            vector of K numbers and length one: the mean direction
+    concentration  nonnegative  0 is uniform
+
+    The density is by area on the sphere. Mardia & Jupp, Directional Statistics, section 9.3.2; drawn as in Wood,
+    Simulation of the von Mises Fisher distribution (1994).
+    """
+
+    loc: Direction
+    concentration: Nonnegative
+
+    support = unit_vector
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        return tuple(self.loc.shape[-1:])
+
+    def logpdf(self, x: Array) -> Array:
+        # 1 - loc · x as half a square does not cancel.
+        chord = np.sum((x - self.loc) ** 2, axis=-1)
+        dim = self.loc.shape[-1]
+        return -0.5 * self.concentration * chord - log_normaliser(dim, self.concentration) - log_area(dim)
+
+    def mode(self) -> Array:
+        return self.loc
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        dim = self.loc.shape[-1]
+        k = np.broadcast_to(np.asarray(self.concentration, float), shape)
+        w = along(dim, k, rng)
+        across = rng.standard_normal((*shape, dim))
+        across = across - np.sum(across * self.loc, axis=-1, keepdims=True) * self.loc
+        across = across / np.linalg.norm(across, axis=-1, keepdims=True)
+        x = (1 - w)[..., None] * self.loc + np.sqrt(w * (2 - w))[..., None] * across
+        return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def log_normaliser(dim: int, k: Array) -> Array:
+    """The log of the mean of exp(k (t - 1)) over uniform directions, t one coordinate: 0F1(dim / 2, k² / 4) exp(-k).
+
+    It is Γ(b) (2 / k)^b k / 2 times the density of a noncentral chi-squared law (halved, with b = dim / 2) at its own
+    noncentrality; for small k, where that is a ratio of small numbers, the power series.
+    """
+    b = 0.5 * dim
+    half = 0.5 * np.where(k < 1, 1.0, k)
+    large = noncentral.log_density(b, half, half) + float(gammaln(b)) - b * np.log(half)
+    square = 0.25 * np.where(k < 1, k, 1.0) ** 2
+    term: Array = 1.0
+    for j in range(12, 0, -1):
+        term = 1 + term * square / (j * (b + j - 1))
+    return np.where(k < 1, np.log(term) - k, large)
+
+
+def along(dim: int, k: Any, rng: np.random.Generator) -> Any:
+    """1 - t for draws of t = loc · x, by rejection from a transformed beta variable."""
+    n = dim - 1
+    b = n / (2 * k + np.sqrt(4 * k * k + n * n))
+    gap = 2 * b / (1 + b)  # one less the center of the envelope
+    center = (1 - b) / (1 + b)
+    w = np.empty(k.shape)
+    todo = np.ones(k.shape, bool)
+    while np.any(todo):
+        z = rng.beta(0.5 * n, 0.5 * n, k.shape)
+        candidate = 2 * b * z / (1 - (1 - b) * z)
+        # log (1 - center t) - log (1 - center²), with t = 1 - candidate
+        height = -k * (candidate - gap) + n * (np.log1p(center * (candidate - gap) / (1 - center * center)))
+        accepted = todo & (height >= -rng.standard_exponential(k.shape))
+        w[accepted] = candidate[accepted]
+        todo &= ~accepted
+    return w

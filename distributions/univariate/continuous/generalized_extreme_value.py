@@ -1,0 +1,99 @@
+"""Generalised extreme value: the limit laws of maxima, Gumbel's, Fréchet's and the reversed Weibull's in one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import gamma
+
+from probdiff.distributions.base import Continuous
+from probdiff.distributions.powers import expm1_over, log1p_over
+from probdiff.distributions.raw_moments import concentrated, kurtosis_of, skewness_of, variance_of
+from probdiff.distributions.support import Interval, Positive, Real
+from probdiff.ops.dispatch import is_lifted
+from probdiff.tree import Array
+
+
+class GeneralizedExtremeValue(Continuous):
+    """P(X <= x) = exp(-exp(-y)),  y = log(1 + shape z) / shape,  z = (x - loc) / scale,  1 + shape z >= 0.
+
+    loc    real
+    scale  positive
+    shape  real      0 is Gumbel (y = z); the upper tail is a power for shape > 0 and ends for shape < 0
+
+    SciPy's genextreme has c = -shape. A prior with this law needs a plain number as shape, because the support
+    depends on its sign.
+
+    Coles, An Introduction to Statistical Modeling of Extreme Values (2001), ch. 3.
+    """
+
+    loc: Real = 0.0
+    scale: Positive = 1.0
+    shape: Real = 0.0
+
+    @property
+    def support(self) -> Interval:
+        end = self.loc - self.scale / np.where(self.shape == 0, 1.0, self.shape)
+        lower, upper = end_where(self.shape > 0, end, -math.inf), end_where(self.shape < 0, end, math.inf)
+        return Interval("interval", "in the support", lower, upper, False, True)
+
+    def logpdf(self, x: Array) -> Array:
+        y = log1p_over((x - self.loc) / self.scale, self.shape)
+        # At a finite upper end y is infinite; for shape = -1 the density there is 1 / scale.
+        inside = -times_or_zero(1 + self.shape, y) - np.exp(-y) - np.log(self.scale)
+        return np.where(x < math.inf, inside, -math.inf)
+
+    def logcdf(self, x: Array) -> Array:
+        return -np.exp(-log1p_over((x - self.loc) / self.scale, self.shape))
+
+    def quantile(self, p: Array) -> Array:
+        return self.loc + self.scale * expm1_over(-np.log(-np.log(p)), self.shape)
+
+    def cquantile(self, p: Array) -> Array:
+        return self.loc + self.scale * expm1_over(-np.log(-np.log1p(-p)), self.shape)
+
+    # Moments of z are differences of gammas over powers of the shape; near shape = 0 quadrature keeps more digits.
+
+    def mean(self) -> Array:
+        m1, m2 = self._moment(1), self._moment(2)
+        direct = self.loc + self.scale * ((m1 - 1) / self.shape)
+        return np.where(concentrated(m1, m2), super().mean(), direct)
+
+    def var(self) -> Array:
+        m1, m2 = self._moment(1), self._moment(2)
+        direct = (self.scale / self.shape) ** 2 * variance_of(m1, m2)
+        return np.where(concentrated(m1, m2), super().var(), direct)
+
+    def mode(self) -> Array:
+        k = self.shape
+        inside = expm1_over(-np.log1p(k), k)
+        return self.loc + self.scale * np.where(k > -1, inside, -1 / k)
+
+    def skewness(self) -> Array:
+        m1, m2, m3 = (self._moment(i) for i in (1, 2, 3))
+        direct = np.sign(self.shape) * skewness_of(m1, m2, m3)
+        return np.where(concentrated(m1, m2), super().skewness(), direct)
+
+    def kurtosis(self) -> Array:
+        m1, m2, m3, m4 = (self._moment(i) for i in (1, 2, 3, 4))
+        return np.where(concentrated(m1, m2), super().kurtosis(), kurtosis_of(m1, m2, m3, m4))
+
+    def entropy(self) -> Array:
+        return np.log(self.scale) + np.euler_gamma * (1 + self.shape) + 1
+
+    def _moment(self, i: int) -> Array:
+        """E[(1 + shape z)^i]."""
+        return np.where(i * self.shape < 1, gamma(1 - i * self.shape), math.inf)
+
+
+def end_where(has: Array, end: Array, infinity: float) -> Array:
+    """An end of a support, for the members that have one; a float where it is known that none has."""
+    if not is_lifted(has) and not np.any(has):
+        return infinity
+    return np.where(has, end, infinity)[()]
+
+
+def times_or_zero(k: Array, y: Array) -> Array:
+    """k y, which is zero for k = 0 also where y is infinite."""
+    return np.where((k == 0) & (abs(y) == math.inf), 0.0, k * y)
