@@ -36,7 +36,7 @@ class Metric(NamedTuple):
     @classmethod
     def diagonal(cls, scale: Vector, most: int = 1) -> Metric:
         """L = diag(scale)"""
-        return cls(scale, np.zeros((most, len(scale))), np.zeros(most), np.int64(0))
+        return cls(scale, np.zeros((most, len(scale))), np.zeros(most), np.array(0))
 
     def spread(self, r: Matrix) -> Matrix:
         """L r for each row of r."""
@@ -105,7 +105,7 @@ def learn(q: Matrix, grad: Matrix, kind: str, first: bool, old: Metric) -> Metri
     order = order[:rank]
     metric.vectors[:rank] = vectors[:, order].T
     metric.stretch[:rank] = np.sqrt(variance[order]) - 1
-    return metric._replace(rank=np.int64(rank))
+    return metric._replace(rank=np.array(rank))
 
 
 @contextmanager

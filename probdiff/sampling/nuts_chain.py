@@ -22,6 +22,8 @@ PIECE = 25
 """Transitions of one native call; the windows of warm-up are multiples of it."""
 PATIENCE = 0.5
 """Seconds: a piece that takes longer is cut, for an interrupt has to wait for its end."""
+STEPS, DEPTH, DIVERGING = (FIELDS.index(name) for name in ("n_steps", "tree_depth", "diverging"))
+TUNING, DRAWING = np.array(True), np.array(False)
 DIVERGED = 100
 """Most divergences of a chain whose place is kept."""
 
@@ -46,7 +48,8 @@ class NutsChain:
         self.density = Density(model)
         self.native = self.density.native  # no Python in the loop: chains may run in threads
         dim = len(state.q)
-        self.key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+        self.address = np.asarray(self.density.address)
+        self.key = np.asarray(rng.integers(0, 2**64, dtype=np.uint64))
         self.counter = np.uint64(0)
         self.windows = windows(tune)
         self.window = 0
@@ -116,10 +119,10 @@ class NutsChain:
         self.done_iterations, self.divergences, self.window = (
             int(x[name]) for name in ("done_iterations", "divergences", "window")
         )
-        self.key, self.counter = np.uint64(x["key"]), np.uint64(x["counter"])
+        self.key, self.counter = x["key"], np.uint64(x["counter"])
         self.here = x["q"], np.float64(x["logp"]), x["force"]
         self.averaging = Averaging(*map(np.float64, x["averaging"]))
-        self.metric = Metric(x["scale"], x["vectors"], x["stretch"], np.int64(x["rank"]))
+        self.metric = Metric(x["scale"], x["vectors"], x["stretch"], x["rank"])
         self.seen = [(x["seen_q"], x["seen_force"])]
         self.diverged = list(zip(map(int, x["diverged_at"]), x["diverged_q"], x["diverged_r"], strict=True))
 
@@ -137,11 +140,11 @@ class NutsChain:
         window = self.windows[self.window] if tuning else Window(self.total, self.kernel.max_depth)
         length = PIECE if window.end - i >= PIECE and not self.slow else 1
         run = program(length, self.kernel.max_depth)
-        q, logp, force = self.here
+        # Whole numbers as arrays, which machine code takes as they are.
         arguments = (
-            self.density.address, q, logp, force, self.averaging, self.metric, self.key, self.counter,
-            np.int64(min(window.depth, self.kernel.max_depth)), np.float64(self.kernel.target_accept),
-            np.float64(self.kernel.jitter), np.bool_(tuning),
+            self.address, *self.here, self.averaging, self.metric, self.key, np.asarray(self.counter),
+            np.asarray(min(window.depth, self.kernel.max_depth)), float(self.kernel.target_accept),
+            float(self.kernel.jitter), TUNING if tuning else DRAWING,
         )  # fmt: skip
         if length not in self.recorded:
             run.record(*arguments)
@@ -152,8 +155,8 @@ class NutsChain:
         self.density.check()
         self.here, self.averaging, self.counter = tuple(here), averaging, counter
         self.done_iterations = i + length
-        self.gradients += int(stats[:, FIELDS.index("n_steps")].sum())
-        self.tree_depth = float(stats[:, FIELDS.index("tree_depth")].mean())
+        self.gradients += int(stats[:, STEPS].sum())
+        self.tree_depth = float(stats[-1, DEPTH])
         if not tuning:
             self.kept.append((qs, stats))  # in one go: an interrupt finds both or neither
             self._note_divergences(i - self.tune, stats, ends)
@@ -188,7 +191,7 @@ class NutsChain:
         return first_step_size(rng, self.model.value_and_grad, state, self.metric, eps)
 
     def _note_divergences(self, first: int, stats: NDArray[np.float64], ends: tuple[Vector, Vector]) -> None:
-        for k in np.flatnonzero(stats[:, FIELDS.index("diverging")]):
+        for k in stats[:, DIVERGING].nonzero()[0]:
             self.divergences += 1
             if len(self.diverged) < DIVERGED:
                 self.diverged.append((first + int(k), ends[0][k], ends[1][k]))
