@@ -99,7 +99,7 @@ def test_moments(name: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", HARD)
 def test_what_is_hard_is_said(name: str, seed: int) -> None:
-    """Numbers that are off come with a diagnosis: of divergences first of all."""
+    """Numbers that are off come with a diagnosis: of divergences, or of a chain that rests elsewhere."""
     draws = run(name, seed)
     diagnosis = draws.diagnose()
-    assert off(name, draws) == [] or "divergences" in diagnosis, diagnosis
+    assert off(name, draws) == [] or "divergences" in diagnosis or "modes" in diagnosis, diagnosis
