@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from probdiff.sampling.kernel import Kernel, LogDensity, Settings, State, Vector, settings
-from probdiff.sampling.metric import Metric
+from probdiff.sampling.metric import Metric, held
 from probdiff.tree import Array
 
 EPS_MIN, EPS_MAX = 1e-12, 1e12
@@ -237,15 +237,8 @@ class Warmup:
             self.settings = self._settings(self.averaging.mean)
 
     def _renew(self, state: State) -> None:
-        """Metric: variances of the window, held by 5 pseudo-draws of sqrt(var q / var grad).
-
-        The ratio is the variance of a Gaussian however little of it has been seen; the first window uses it alone.
-        """
-        n = self.q_moments.n
-        var, var_grad = self.q_moments.variance(), self.grad_moments.variance()
-        ratio = np.where(var_grad > 0, np.sqrt(var / np.where(var_grad > 0, var_grad, 1.0)), var)
-        weight = 0.0 if self.window == 0 else n / (n + 5)
-        mixed = weight * var + (1 - weight) * ratio
+        """Metric: variances of the window, held by those of the gradients."""
+        mixed = held(self.q_moments.variance(), self.grad_moments.variance(), self.q_moments.n, self.window == 0)
         usable = np.isfinite(mixed) & (mixed > 0)
         self.inv_mass = np.clip(np.where(usable, mixed, self.inv_mass), MASS_MIN, MASS_MAX)
         if self.kernel.path_length is None and self.window:

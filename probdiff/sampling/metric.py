@@ -146,17 +146,22 @@ def worthwhile(variance: Vector) -> int:
 
 
 def scales(q: Matrix, grad: Matrix, first: bool, old: Vector) -> Vector:
-    """Standard deviations of the draws, held by pseudo-draws of sqrt(var q / var grad).
+    """Standard deviations of the draws, held by those of the gradients."""
+    var, var_grad = (np.var(x, axis=0, ddof=1) for x in (q, grad))
+    found = np.sqrt(held(var, var_grad, len(q), first))
+    usable = np.isfinite(found) & (found > 0)
+    return np.clip(np.where(usable, found, old), SCALE_MIN, SCALE_MAX)
+
+
+def held(var: Vector, var_grad: Vector, n: int, first: bool) -> Vector:
+    """Variances of n draws, held by 5 pseudo-draws of sqrt(var q / var grad).
 
     The ratio is the variance of a Gaussian however little of it has been seen; the first window uses it alone.
     """
-    n = len(q)
-    var, var_grad = (np.var(x, axis=0, ddof=1) for x in (q, grad))
     ratio = np.where(var_grad > 0, np.sqrt(var / np.where(var_grad > 0, var_grad, 1.0)), var)
     weight = 0.0 if first else n / (n + PSEUDO_DRAWS)
-    found = np.sqrt(weight * var + (1 - weight) * ratio)
-    usable = np.isfinite(found) & (found > 0)
-    return np.clip(np.where(usable, found, old), SCALE_MIN, SCALE_MAX)
+    mixed: Vector = weight * var + (1 - weight) * ratio
+    return mixed
 
 
 def spectrum(x: Matrix, g: Matrix) -> tuple[Vector, Matrix]:
