@@ -7,16 +7,19 @@ these, and everything else is derived here, once. docs/families.md says what to 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from probdiff.distributions.bijectors import Bijector
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.guards import GUARDS, floating, log1mexp, log_of, plain
 from probdiff.distributions.parameters import Alternative, domains, is_unchecked, parameter
 from probdiff.distributions.support import Support
 from probdiff.errors import ParameterError, UnsupportedError
 from probdiff.ops.dispatch import is_lifted
+from probdiff.ops.foreign import framework_among
 from probdiff.tree import Array, flatten, map_leaves, register
 
 __all__ = ["Continuous", "Discrete", "Distribution", "Multivariate"]
@@ -38,21 +41,31 @@ class Distribution:
     relation: ClassVar[str] = ""
     exclusive: ClassVar[tuple[str, ...]] = ()
     __broadcasts__: ClassVar[bool] = True  # called with arrays, a constructor makes the container of arrays
+    _abstract: ClassVar[bool] = False
     _defaults: ClassVar[dict[str, Any]] = {}
     _alternatives: ClassVar[dict[str, Alternative]] = {}
     _given: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._abstract = abstract
         if abstract:
             return
+        # The formulas and fields of abstract parents are the family's own.
+        own: dict[str, Any] = {}
+        inherited: dict[str, Support | None] = {}
+        for parent in reversed(cls.__mro__[1:]):
+            if vars(parent).get("_abstract"):
+                own.update(vars(parent))
+                inherited.update((name, domain) for name, domain in domains(parent).items() if domain is not None)
+        own.update(vars(cls))
+        cls.domains = {**inherited, **domains(cls)}
         # Formulas are guarded once, here, so that a family's file holds its mathematics alone.
-        cls._given = frozenset(name for name in GUARDS if name in cls.__dict__)
-        for name in cls._given:
-            setattr(cls, name, GUARDS[name](cls.__dict__[name]))
-        cls.domains = domains(cls)
-        cls._defaults = {name: cls.__dict__.get(name, _REQUIRED) for name in cls.domains}
-        found = [value for value in cls.__dict__.values() if isinstance(value, Alternative)]
+        for name in own.keys() & GUARDS.keys():
+            setattr(cls, name, GUARDS[name](own[name]))
+        cls._given |= own.keys() & GUARDS.keys()
+        cls._defaults = {name: own.get(name, _REQUIRED) for name in cls.domains}
+        found = [value for value in own.values() if isinstance(value, Alternative)]
         cls._alternatives = {name: each for each in found for name in each.domains}
         dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)(cls)
         leaves = tuple(name for name, domain in cls.domains.items() if domain is not None)
@@ -85,7 +98,7 @@ class Distribution:
     def _settle_precision(fields: dict[str, Any]) -> None:
         """Python floats become NumPy's, which overflow where Python raises; single ones beside single parameters."""
         weak = [name for name, value in fields.items() if type(value) is float]
-        if weak:
+        if weak and (len(weak) == len(fields) or framework_among(list(fields.values())) is None):
             kinds = {getattr(value, "dtype", None) for value in fields.values()}
             kind = np.float32 if SINGLE in kinds and DOUBLE not in kinds else np.float64
             for name in weak:
@@ -117,7 +130,8 @@ class Distribution:
         """Refuse concrete parameters that are each valid, but not together."""
         fields = [value for value in self.__dict__.values() if value is not None]
         check = check and not is_unchecked()
-        if check and not any(is_lifted(value) for value in fields) and not np.all(self.related()):
+        plain = not any(is_lifted(value) for value in fields) and framework_among(fields) is None
+        if check and plain and not np.all(self.related()):
             shown = ", ".join(f"{name}={_shown(value)}" for name, value in self.parameters().items())
             raise ParameterError(f"{type(self).__name__} needs {self.relation}, got {shown}")
 
@@ -169,8 +183,7 @@ class Distribution:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        this: Any = self  # a subclass, which is a dataclass
-        return all(_same(getattr(this, f.name), getattr(other, f.name)) for f in dataclasses.fields(this))
+        return all(_same(getattr(self, name), getattr(other, name)) for name in self.domains)
 
     def __hash__(self) -> int:
         # Equal distributions may hold arrays, which have no hash; shapes are what they surely share.
@@ -250,19 +263,30 @@ class Distribution:
         return self._inverse("logccdf", lp)
 
     def _within_numbers(self, lp: Array) -> bool:
-        """Whether the formulas of the quantile will do: plain logs of probabilities that are not too small."""
-        return {"quantile", "cquantile"} <= self._given and not is_lifted(lp) and bool(np.all(lp > -690))
+        """Whether the formulas of the quantile will do: plain logs of probabilities that are not too small.
+
+        They will not for whole numbers, where a probability that has been rounded may be the next step's.
+        """
+        formulas = {"quantile", "cquantile"} <= self._given and not self.support.discrete
+        return formulas and not is_lifted(lp) and bool(np.all(lp > -690))
 
     def guess(self, lower: Array, lp: Array) -> Array | None:
         """Where the search for a quantile starts, good to a few digits: of the plain log-probability `lp` of the lower
         or of the upper tail; not finite where there is no guess, None if there is none at all.
         """
-        return None
+        if not {"quantile", "cquantile"} <= self._given:
+            return None
+        p = np.exp(lp)
+        return np.where(lower, self.quantile(p), self.cquantile(p))
 
     def _inverse(self, kind: str, target: Array) -> Array:
         from probdiff.distributions.implicit import inverted
 
         return inverted(self, kind, floating(target))
+
+    def latent(self) -> tuple[Distribution, Bijector] | None:
+        """A location-scale distribution of u with the map from u to x, where x is a function of such a variable."""
+        return None
 
     # Moments. Those without a formula are integrals over the quantile function, or sums.
 
@@ -279,8 +303,24 @@ class Distribution:
         return np.sqrt(self.var())
 
     def mode(self) -> Array:
-        """A point of largest density."""
-        raise self._unsupported("mode")
+        """A point of largest density; one without a formula is searched, and differentiates where it is smooth."""
+        from probdiff.distributions.peaks import mode
+
+        self._need_tails("mode")
+        return mode(self)
+
+    def modes(self) -> Array:
+        """All points of largest density of one distribution, rising along one axis; plain numbers.
+
+        Where the density is flat on top, the middle of it.
+        """
+        from probdiff.distributions.peaks import all_modes
+
+        self._need_tails("modes")
+        if self.batch_shape:
+            owner, shape = type(self).__name__, self.batch_shape
+            raise UnsupportedError(f"{owner}.modes is of one distribution, got the shape {shape}. Take one of them.")
+        return all_modes(self)
 
     def median(self) -> Array:
         """The quantile at one half."""
@@ -298,28 +338,68 @@ class Distribution:
         """The expectation of -logpdf, in nats."""
         return self._expected("entropy", lambda x: -self.logpdf(x))
 
-    def expect(self, g: Callable[[Array], Array]) -> Array:
-        """E[g(X)], for g that acts element by element; by quadrature, or a sum for discrete families."""
-        return self._expected("expectations", g)
+    def expect(self, g: Callable[[Array], Array], kinks: Sequence[Array] = ()) -> Array:
+        """E[g(X)], for g that acts element by element; by quadrature, or a sum for discrete families.
+
+        Good to about 1e-12 where g is smooth; `kinks` are the points where it is not.
+        """
+        return self._expected("expectations", g, kinks)
+
+    def kinks(self) -> tuple[Array, ...]:
+        """The points within the support where the density is not smooth, in any order."""
+        return ()
 
     def _central(self, name: str, order: int) -> Array:
         center = self.mean()
         return self._expected(name, lambda x: (x - center) ** order)
 
-    def _expected(self, name: str, g: Callable[[Array], Array]) -> Array:
+    def _expected(self, name: str, g: Callable[[Array], Array], kinks: Sequence[Array] = ()) -> Array:
         from probdiff.distributions.expectation import expectation
 
+        self._need_tails(name)
+        return expectation(self, g, kinks)
+
+    def _need_tails(self, name: str) -> None:
         if self.event_shape or not has_tails(type(self)):
             raise self._unsupported(name)
-        return expectation(self, g)
 
     def mgf(self, t: Array) -> Array:
-        """The moment generating function E[exp(t X)]."""
-        raise self._unsupported("mgf")
+        """The moment generating function E[exp(t X)]; without a formula, of bounded laws only, where it exists."""
+        return self._generating("mgf", t, 1.0)
 
     def cf(self, t: Array) -> Array:
-        """The characteristic function E[exp(i t X)], for plain numbers t."""
-        raise self._unsupported("cf")
+        """The characteristic function E[exp(i t X)], for plain numbers t.
+
+        Without a formula, of bounded and of discrete laws.
+        """
+        return self._generating("cf", t, 1j)
+
+    def _generating(self, name: str, t: Array, factor: complex) -> Array:
+        from probdiff.distributions.generating import expected_exponential, is_bounded
+
+        self._need_tails(name)
+        if not is_bounded(self) and not (name == "cf" and self.support.discrete):
+            raise self._unsupported(name)
+        return expected_exponential(self, t, factor)
+
+    # Exponential families. A family gives `exponential_form`.
+
+    def exponential_form(self) -> ExponentialForm:
+        """The sufficient statistics as a function of x, the natural parameters and the log-partition."""
+        raise self._unsupported("exponential form")
+
+    def sufficient_statistics(self, x: Array) -> tuple[Array, ...]:
+        """All that the likelihood of `x` hangs on: log p(x) is linear in them, with `natural_parameters`."""
+        with np.errstate(all="ignore"):
+            return self.exponential_form().statistics(floating(x))
+
+    def natural_parameters(self) -> tuple[Array, ...]:
+        """The factors η of the sufficient statistics T: log p(x) = Σ η_i T_i(x) - log_partition + log h(x)."""
+        return self.exponential_form().parameters
+
+    def log_partition(self) -> Array:
+        """What normalises an exponential family, as a function of the parameters alone."""
+        return self.exponential_form().log_partition
 
     def kl_divergence(self, other: Distribution) -> Array:
         """KL(self || other), in nats."""
@@ -391,21 +471,52 @@ class Distribution:
         """The member of the family with the largest likelihood of the observations `x`, each counted by its weight.
 
         Parameters given by keyword are held (and must be, where they are counts). Families with a closed form give
-        `estimate`; for the others the likelihood is climbed with its gradient. DataError for observations that are not
-        finite or outside the support, and where the likelihood has no maximum.
+        `estimate`, `ends` or both; for the others the likelihood is climbed with its gradient. DataError for
+        observations that are not finite or outside the support, and where the likelihood has no maximum.
         """
         from probdiff.distributions.fitting import maximum_likelihood, weighted
 
         x, w = weighted(cls, x, weights)
         if "estimate" in cls.__dict__ and not fixed:
             return cls.estimate(x, w)
-        fitted: Self = maximum_likelihood(cls, x, w, fixed)
+        fitted: Self = maximum_likelihood(cls, x, w, {**cls.ends(x), **fixed})
         return fitted
+
+    @classmethod
+    def fit_statistics(cls, *means: Array, **fixed: Any) -> Self:
+        """The fit of an exponential family from the (weighted) averages of its sufficient statistics.
+
+        That is all that `fit` needs of the observations, which may be too many to keep. Parameters that the statistics
+        themselves hang on are given by keyword.
+        """
+        from probdiff.distributions.exponential_form import fit_statistics
+
+        fitted: Self = fit_statistics(cls, means, fixed)
+        return fitted
+
+    @classmethod
+    def start_statistics(cls, *means: Array) -> dict[str, Any]:
+        """Where the search of `fit_statistics` begins, by name; as `start`."""
+        return {}
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:
         """The closed form of `fit`: observations and their weights, which add up to one."""
         raise UnsupportedError(f"{cls.__name__} has no closed form of fit")
+
+    @classmethod
+    def ends(cls, x: Array) -> dict[str, Any]:
+        """The parameters of which the likelihood is largest at an extreme observation, whatever the others are."""
+        return {}
+
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        """Where the search of `fit` begins: parameters by name, under which every observation is possible.
+
+        Those left out start at the median and the spread (`loc`, `scale`) or amid their domain. As for `estimate`, the
+        weights add up to one.
+        """
+        return {}
 
     def plot(self, axis: Any = None) -> Any:
         """The density, or the masses, between the quantiles at 0.001 and 0.999; returns matplotlib's axes."""
@@ -424,9 +535,34 @@ class Continuous(Distribution, abstract=True):
 class Discrete(Distribution, abstract=True):
     """A distribution of whole numbers; `logpdf` is the log of the mass."""
 
+    def guess(self, lower: Array, lp: Array) -> Array | None:
+        """By Cornish and Fisher's correction of the normal quantile, where mean and variance have formulas."""
+        from scipy.special import ndtri_exp
+
+        if not {"mean", "var"} <= self._given:
+            return None
+        z = np.where(lower, 1.0, -1.0) * ndtri_exp(lp)
+        skewness = self.skewness() if "skewness" in self._given else 0.0
+        return self.mean() + self.std() * (z + skewness * (z * z - 1) / 6)
+
 
 class Multivariate(Distribution, abstract=True):
     """A distribution of vectors, along the last axis."""
+
+    @classmethod
+    def fit(cls, x: Array, weights: Array | None = None, **fixed: Any) -> Self:
+        """The member with the largest likelihood of the observations `x`, one a row, each counted by its weight.
+
+        UnsupportedError unless the family gives `estimate`. DataError as for one number.
+        """
+        from probdiff.distributions.multivariate.fitting import weighted_rows
+
+        if fixed:
+            raise UnsupportedError(
+                f"{cls.__name__}.fit finds all parameters of vectors, and holds none: {next(iter(fixed))}"
+            )
+        x, w = weighted_rows(cls, x, weights)
+        return cls.estimate(x, w)
 
 
 def has_tails(family: type[Distribution]) -> bool:

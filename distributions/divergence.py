@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.distributions.expectation import expectation
+from probdiff.distributions.expectation import expectation, is_countable
+from probdiff.distributions.support import Points
 from probdiff.errors import UnsupportedError
 from probdiff.tree import Array
 
@@ -36,8 +37,17 @@ def kl_divergence(p: Any, q: Any) -> Array:
     if formula is not None:
         with np.errstate(all="ignore"):
             return formula(p, q)
-    if p.support.discrete != q.support.discrete:
+    countable = is_countable(p)
+    if countable != is_countable(q):
         pair = f"{type(p).__name__} and {type(q).__name__}"
         raise UnsupportedError(f"kl_divergence: {pair} are discrete and continuous; they share no base measure.")
+    kinks = () if countable else q.kinks()
+    distance = expectation(p, lambda x: p.logpdf(x) - q.logpdf(x), kinks)
+    if not countable:
+        # An integral passes over what is infinite.
+        gaps = expectation(p, lambda x: np.where((q.logpdf(x) == -np.inf) & (p.logpdf(x) > -np.inf), 1.0, 0.0), kinks)
+        distance = np.where(gaps > 1e-15, np.inf, distance)
+    if isinstance(p.support, Points):
+        return distance
     beyond = (p.support.lower < q.support.lower) | (p.support.upper > q.support.upper)
-    return np.where(beyond, np.inf, expectation(p, lambda x: p.logpdf(x) - q.logpdf(x)))[()]
+    return np.where(beyond, np.inf, distance)[()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from probdiff.distributions.bijectors import bijector_for
 from probdiff.distributions.support import Support
 from probdiff.errors import DataError, UnsupportedError
 
-__all__ = ["maximum_likelihood", "weighted"]
+__all__ = ["climbed", "free_parameters", "inside", "maximum_likelihood", "weighted"]
 
 Numbers = np.ndarray[Any, Any]
 FARTHEST = 300.0  # unconstrained: scales of e^300 are no answer
+PLACES = ("loc", "low", "high", "peak")
 IMPOSSIBLE = 1e300  # in place of an infinite loss, which BFGS cannot compare
 
 
@@ -38,30 +40,41 @@ def weighted(family: Any, x: Any, weights: Any) -> tuple[Numbers, Numbers]:
 
 def maximum_likelihood(family: Any, x: Numbers, w: Numbers, fixed: dict[str, Any]) -> Any:
     """The member of `family` with the largest weighted log-likelihood; the parameters in `fixed` are given."""
+    names = free_parameters(family, fixed)
+    start, spread = _start(family, names, x, w)
+    # What moves with the data is measured in their spread; the others are logs, or of the order of one.
+    units = dict.fromkeys(PLACES, spread)
+    return climbed(family, names, start, fixed, lambda member: -np.sum(w * member.logpdf(x)), units)
+
+
+def climbed(
+    family: Any,
+    names: list[str],
+    start: dict[str, float],
+    fixed: dict[str, Any],
+    loss: Callable[[Any], Any],
+    units: dict[str, float],
+) -> Any:
+    """The member with the smallest `loss`, by quasi-Newton steps from `start` in unconstrained coordinates."""
     from scipy.optimize import minimize
 
     owner = family.__name__
-    names = _free(family, fixed)
+    if not names:
+        return family(**fixed)
     maps = {name: bijector_for(family.domains[name]) for name in names}
-    start, spread = _start(family, names, x, w)
     first = np.array([maps[name].inverse(np.array([start[name]]))[0] for name in names])
-    # A location is measured in spreads of the data; the others are logs, or of the order of one.
-    units = np.array([spread if name == "loc" else 1.0 for name in names])
+    unit = np.array([units.get(name, 1.0) for name in names])
 
-    def member(u: Any) -> Any:
-        values = {name: maps[name].forward(u[k : k + 1])[0] for k, name in enumerate(names)}
-        return family(**values, **fixed, check=False)
+    def values_at(u: Any) -> dict[str, Any]:
+        return {name: maps[name].forward(u[k : k + 1])[0] for k, name in enumerate(names)}
 
-    def loss(u: Any) -> Any:
-        return -np.sum(w * member(u).logpdf(x))
-
-    slope = value_and_grad(loss)
+    slope = value_and_grad(lambda u: loss(family(**values_at(u), **fixed, check=False)))
 
     def of(u: Numbers) -> tuple[float, Numbers]:
         with np.errstate(all="ignore"):
-            value, gradient = slope(first + units * u)
+            value, gradient = slope(first + unit * u)
         finite = np.isfinite(value) and np.all(np.isfinite(gradient))
-        return (float(value), gradient * units) if finite else (IMPOSSIBLE, np.zeros_like(u))
+        return (float(value), gradient * unit) if finite else (IMPOSSIBLE, np.zeros_like(u))
 
     if of(np.zeros(len(names)))[0] == IMPOSSIBLE:
         raise DataError(
@@ -69,15 +82,14 @@ def maximum_likelihood(family: Any, x: Numbers, w: Numbers, fixed: dict[str, Any
             "an edge of the support where the density is zero or infinite?"
         )
     found = minimize(of, np.zeros(len(names)), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 1000})
-    u = first + units * found.x
-    values = {name: float(maps[name].forward(u[k : k + 1])[0]) for k, name in enumerate(names)}
+    values = {name: float(value) for name, value in values_at(first + unit * found.x).items()}
     if not np.max(abs(found.jac)) < 1e-5 or np.max(abs(found.x)) > FARTHEST:
         shown = ", ".join(f"{name}={value:.6g}" for name, value in values.items())
         raise DataError(f"{owner}.fit found no maximum: the likelihood still rises at {shown}, {found.nit} steps on.")
     return family(**values, **fixed)
 
 
-def _free(family: Any, fixed: dict[str, Any]) -> list[str]:
+def free_parameters(family: Any, fixed: dict[str, Any]) -> list[str]:
     """The scalar real parameters to find; of alternatives the first."""
     unknown = [name for name in fixed if name not in family.domains]
     if unknown:
@@ -109,11 +121,18 @@ def _start(family: Any, names: list[str], x: Numbers, w: Numbers) -> tuple[dict[
         "scale": spread / 1.35 if "loc" in names else np.sum(w * abs(x)) or 1.0,
         "rate": 1 / spread,
     }
+    typical.update(family.start(x, w))
     result = {}
     for name in names:
         domain = family.domains[name]
-        lower, upper = domain.lower, domain.upper
-        inside = 0.5 * (lower + upper) if np.isfinite(lower) and np.isfinite(upper) else 1.0
-        value = typical.get(name, inside)
-        result[name] = float(value) if lower < value < upper else float(inside)
+        value = float(typical.get(name, np.nan))
+        result[name] = value if domain.lower < value < domain.upper else inside(domain)
     return result, float(spread)
+
+
+def inside(domain: Support) -> float:
+    """A number amid a domain."""
+    lower, upper = domain.lower, domain.upper
+    if np.isfinite(lower):
+        return float(0.5 * (lower + upper) if np.isfinite(upper) else lower + 1)
+    return float(upper - 1) if np.isfinite(upper) else 1.0

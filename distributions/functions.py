@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "median",
     "mgf",
     "mode",
+    "modes",
     "pathwise",
     "pdf",
     "quantile",
@@ -116,6 +117,11 @@ def mode(d: Distribution) -> Array:
     return d.mode()
 
 
+def modes(d: Distribution) -> Array:
+    """All points of largest density of `d`, along one axis."""
+    return d.modes()
+
+
 def median(d: Distribution) -> Array:
     """The quantile of `d` at one half."""
     return d.median()
@@ -136,9 +142,9 @@ def entropy(d: Distribution) -> Array:
     return d.entropy()
 
 
-def expect(d: Distribution, g: Callable[[Array], Array]) -> Array:
-    """E[g(X)] under `d`, for g that acts element by element."""
-    return d.expect(g)
+def expect(d: Distribution, g: Callable[[Array], Array], kinks: Sequence[Array] = ()) -> Array:
+    """E[g(X)] under `d`, for g that acts element by element and is smooth but at `kinks`."""
+    return d.expect(g, kinks)
 
 
 def mgf(d: Distribution, t: Array) -> Array:

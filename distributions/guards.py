@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.distributions.long_arrays import LONG, long_logpdf
+from probdiff.distributions.support import is_infinite
 from probdiff.errors import ShapeError, UnsupportedError
 from probdiff.ops.dispatch import is_lifted
-from probdiff.tree import Array
+from probdiff.tree import Array, flatten
 
 __all__ = ["GUARDS", "floating", "log1mexp", "log_of", "plain"]
 
@@ -48,10 +50,16 @@ def guarded_logpdf(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
     def logpdf(self: Any, x: Array) -> Array:
         x = floating(x)
         check_event(self, x)
+        if type(x) is np.ndarray and x.size >= LONG and x.dtype == np.float64:
+            by_machine_code = long_logpdf(self, x)
+            if by_machine_code is not None:
+                return by_machine_code
         with np.errstate(all="ignore"):
             ok = self.support.contains(x)
             valid = self.valid()
-            return plain(np.where(ok if valid is True else ok & valid, formula(self, x), -np.inf))
+            if valid is True and type(ok) is np.bool_ and ok:
+                return plain(formula(self, x))
+            return of_precision(self, x, np.where(ok if valid is True else ok & valid, formula(self, x), -np.inf))
 
     return logpdf
 
@@ -68,8 +76,10 @@ def guarded_tail(below: float, above: float) -> Callable[[Callable[[Any, Any], A
             support = self.support
             with np.errstate(all="ignore"):
                 k = np.floor(x) if support.discrete else x
-                under = k < support.lower if support.discrete else k <= support.lower
-                return plain(np.where(under, below, np.where(k >= support.upper, above, formula(self, k))))
+                # The mass at the least whole number is at it, where there is one.
+                under = k < support.lower if support.discrete and not is_infinite(support.lower) else k <= support.lower
+                inside = np.where(k >= support.upper, above, formula(self, k))
+                return of_precision(self, x, np.where(under, below, inside))
 
         return tail
 
@@ -101,6 +111,17 @@ def guarded_moment(formula: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return moment
 
 
+def quietly(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """The formula, quiet."""
+
+    @functools.wraps(formula)
+    def quiet(self: Any, *args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return plain(formula(self, *args))
+
+    return quiet
+
+
 GUARDS: dict[str, Callable[[Any], Any]] = {
     "logpdf": guarded_logpdf,
     "cdf": guarded_tail(0.0, 1.0),
@@ -110,7 +131,16 @@ GUARDS: dict[str, Callable[[Any], Any]] = {
     "quantile": guarded_quantile,
     "cquantile": guarded_quantile,
     **dict.fromkeys(("mean", "var", "mode", "skewness", "kurtosis", "entropy"), guarded_moment),
+    **dict.fromkeys(("mgf", "cf", "exponential_form"), quietly),
 }
+
+
+def of_precision(d: Any, x: Array, result: Array) -> Array:
+    """`result`, as single numbers if `x` and all parameters are, whatever the formula is computed in."""
+    if x.dtype == np.float32 and result.dtype == np.float64:
+        kinds = {getattr(leaf, "dtype", None) for leaf in flatten(d)[0]}
+        result = result if np.dtype(np.float64) in kinds else result.astype(np.float32)
+    return plain(result)
 
 
 def plain(result: Any) -> Any:

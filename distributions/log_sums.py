@@ -20,13 +20,15 @@ from probdiff.ops.elementwise import Elementwise
 from probdiff.special import log1mexp, logsumexp
 from probdiff.tree import Array
 
-__all__ = ["NODES", "WEIGHTS", "log_integral", "log_series", "smaller_first"]
+__all__ = ["NODES", "WEIGHTS", "log_integral", "log_series", "log_smooth_integral", "near_maximum", "smaller_first"]
 
 DEPTH = 38.0
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 SHARES = np.array([0.0, 1 / 64, 1 / 16, 1 / 6, 1 / 3, 0.6, 1.0])  # ends of panels between the maximum and an end
 KNEE = np.array([-27.0, -9.0, -3.0, -1.0, 1.0, 3.0, 9.0, 27.0])  # ends of panels around a bend, in its widths
 TERMS = 128
+STEPS = 64  # of a smooth integrand between its ends: for a normal density, 0.3 standard deviations each
+LONGEST = 0.25  # step where an integrand ends like exp(-exp(u))
 WIDEST = 750.0  # exp does not overflow before
 
 Function = Callable[..., Any]
@@ -39,6 +41,26 @@ def log_integral(height: Function, *args: Array, peak: Function | None = None, k
     searched if not given; `knees(*args)` the place and the width of a bend away from the maximum.
     """
     return apply(_integral_row(height, peak, knees), *args)
+
+
+def log_smooth_integral(height: Function, peak: Function, *args: Array) -> Array:
+    """log ∫ exp(height(u, *args)) du over the real line, for a smooth height with one maximum, near peak(*args).
+
+    The trapezoidal rule: its error is that of Poisson's formula, exp(-2 (π width / step)²) for a normal density and
+    exp(-π² / step) for an end like exp(-exp(u)), as long as the integrand has no narrower bends. Less than half the
+    work of `log_integral`.
+    """
+    return apply(_smooth_row(height, peak), *args)
+
+
+def near_maximum(at: Function, low: Any, high: Any) -> Any:
+    """The place of the maximum of `at` between two arrays, to a thousandth of their distance."""
+    columns = np.arange(low.size)
+    for _ in range(5):
+        grid = low + (high - low) * np.linspace(0.0, 1.0, 9)[:, None]
+        best = np.argmax(at(grid), axis=0)
+        low, high = grid[np.maximum(best - 1, 0), columns], grid[np.minimum(best + 1, 8), columns]
+    return 0.5 * (low + high)
 
 
 def log_series(height: Function, largest: Function, *args: Array) -> Array:
@@ -68,13 +90,31 @@ def _integral_row(height: Function, peak: Function | None, knees: Function | Non
 
 
 @functools.cache
+def _smooth_row(height: Function, peak: Function) -> Elementwise:
+    def total(*args: Array) -> Array:
+        numbers = _numbers(args)
+        flat = [np.asarray(a, np.float64).ravel() for a in numbers]
+        low, high = peak(*flat) + _reach(_finite(height, flat), peak(*flat))
+        kind, shape = np.result_type(*numbers), numbers[0].shape
+        width = np.max(np.where(high - low < WIDEST, high - low, WIDEST), initial=0.0)
+        steps = max(STEPS, math.ceil(width / LONGEST))
+        low, step = (v.reshape(shape).astype(kind) for v in (low, (high - low) / steps))
+        u = low + step * _leading(np.arange(1.0, steps), step)
+        return logsumexp(height(u, *args), axis=0) + np.log(step)
+
+    return _row(f"log_smooth_integral_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
+
+
+@functools.cache
 def _series_row(height: Function, largest: Function) -> Elementwise:
     def total(*args: Array) -> Array:
         center = largest(*_numbers(args))
         reach = 9.7 * np.sqrt(center)
         low = np.floor(np.maximum(center - reach, 0.0))
-        step = np.maximum((center + reach + 14 - low) / (TERMS - 1), 1.0)
-        j = low + step * _leading(np.arange(float(TERMS)), step)
+        width = center + reach + 14 - low
+        count = int(min(np.max(np.where(width > 1, width, 1.0), initial=1.0) + 2, TERMS))
+        step = np.maximum(width / (count - 1), 1.0)
+        j = low + step * _leading(np.arange(float(count)), step)
         return logsumexp(height(j, *args), axis=0) + np.log(step)
 
     return _row(f"log_series_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
@@ -125,11 +165,8 @@ def _leading(values: Any, like: Any) -> Any:
 def _panels(height: Function, peak: Function | None, knees: Function | None, args: list[Any]) -> Any:
     """Ends of the panels along a new first axis."""
 
-    def at(u: Any) -> Any:
-        value = height(u, *flat)
-        return np.where(np.isnan(value), -np.inf, value)
-
     flat = [np.asarray(a, np.float64).ravel() for a in args]
+    at = _finite(height, flat)
     top = _search(at, flat[0].size) if peak is None else peak(*flat)
     ends = top + _reach(at, top)
     bounds = [top + (ends[0] - top) * SHARES[:0:-1, None], top + (ends[1] - top) * SHARES[:, None]]
@@ -139,6 +176,16 @@ def _panels(height: Function, peak: Function | None, knees: Function | None, arg
         bounds.append(np.where(np.isnan(around), top, around))
     full = np.sort(np.concatenate(bounds), axis=0)
     return full.reshape(len(full), *args[0].shape).astype(np.result_type(*args))
+
+
+def _finite(height: Function, flat: list[Any]) -> Function:
+    """The height as a function of u alone, -inf where it is no number."""
+
+    def at(u: Any) -> Any:
+        value = height(u, *flat)
+        return np.where(np.isnan(value), -np.inf, value)
+
+    return at
 
 
 def _search(at: Function, count: int) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from probdiff.distributions.support import Support
 from probdiff.errors import ParameterError
 from probdiff.ops.dispatch import is_lifted
+from probdiff.ops.foreign import framework_of
 
 __all__ = ["Alternative", "alternative", "domains", "is_unchecked", "parameter", "unchecked"]
 
@@ -82,6 +83,8 @@ def parameter(owner: str, name: str, value: Any, domain: Support | None, check: 
     if domain is None or is_lifted(value):
         return value
     if type(value) is not float or domain.discrete:
+        if framework_of(value) is not None:
+            return value  # an array of another framework, held for a density that is called with it
         value = _numeric(owner, name, value, domain)
     if check and not domain.accepts(value) and not _unchecked.get():
         raise ParameterError(_refusal(owner, name, value, domain))

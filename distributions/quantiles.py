@@ -140,20 +140,26 @@ def _polished(
 
 
 def _discrete(distribution: Any, lower: Numbers, t: Numbers, bottom: Numbers, top: Numbers) -> Numbers:
-    """Doubling and bisection over the integers."""
+    """Doubling steps away from a guess, and bisection over the integers."""
     plain = bool(np.all(t > UNDERFLOW))  # the logs of the tails cost more than the tails
-    low = np.where(np.isfinite(bottom), bottom, 0.0) - 1
-    high = low + 1
-    for _ in range(1000):
-        far = (_excess(distribution, lower, t, low, plain) >= 0) & (bottom == -np.inf) & (low > -np.inf)
+    start = np.where(np.isfinite(bottom), bottom, 0.0)
+    guess = distribution.guess(lower, t)
+    if guess is not None:
+        start = np.where(np.isfinite(guess), np.clip(np.floor(guess), bottom, top), start)
+    low, high, step = start - 1, start, 1.0
+    for _ in range(1100):
+        far = (low >= bottom) & (low > -np.inf) & (_excess(distribution, lower, t, low, plain) >= 0)
         if not np.any(far):
             break
-        low, high = np.where(far, 2 * low - 1, low), np.where(far, low, high)
-    for _ in range(1000):
-        short = (_excess(distribution, lower, t, high, plain) < 0) & (high < top)
+        step *= 2
+        low, high = np.where(far, np.maximum(low - step, bottom - 1), low), np.where(far, low, high)
+    step = 1.0
+    for _ in range(1100):
+        short = (high < top) & (_excess(distribution, lower, t, high, plain) < 0)
         if not np.any(short):
             break
-        low, high = np.where(short, high, low), np.where(short, np.minimum(2 * high + 1, top), high)
+        low, high = np.where(short, high, low), np.where(short, np.minimum(high + step, top), high)
+        step *= 2
     while True:
         middle = np.floor(low + 0.5 * (high - low))
         inside = (low < middle) & (middle < high)  # beyond 2^53 there may be none, however far apart they are

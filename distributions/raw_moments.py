@@ -1,14 +1,42 @@
-"""Variance, skewness and kurtosis from the moments E[X^i], which are infinite from some order on."""
+"""Variance, skewness and kurtosis from the moments E[Y^i], which are infinite from some order on."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from probdiff.distributions.base import Continuous
 from probdiff.tree import Array
 
-__all__ = ["concentrated", "kurtosis_of", "skewness_of", "variance_of"]
+__all__ = ["RawMoments", "concentrated", "kurtosis_of", "skewness_of", "variance_of"]
+
+
+class RawMoments(Continuous, abstract=True):
+    """A family X = a + unit Y with a formula for E[Y^i], `_moment(i)`; the unit is `scale` unless it says otherwise."""
+
+    scale: Any
+
+    def var(self) -> Array:
+        m1, m2 = self._moment(1), self._moment(2)
+        return np.where(concentrated(m1, m2), super().var(), self._unit() ** 2 * variance_of(m1, m2))
+
+    def skewness(self) -> Array:
+        m1, m2, m3 = (self._moment(i) for i in (1, 2, 3))
+        direct = np.sign(self._unit()) * skewness_of(m1, m2, m3)
+        return np.where(concentrated(m1, m2), super().skewness(), direct)
+
+    def kurtosis(self) -> Array:
+        m1, m2, m3, m4 = (self._moment(i) for i in (1, 2, 3, 4))
+        return np.where(concentrated(m1, m2), super().kurtosis(), kurtosis_of(m1, m2, m3, m4))
+
+    def _moment(self, i: int) -> Array:
+        """E[Y^i]."""
+        raise NotImplementedError
+
+    def _unit(self) -> Array:
+        return self.scale
 
 
 def concentrated(m1: Array, m2: Array) -> Array:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from probdiff.distributions.quantiles import LOG_HALF, ROUNDING
 from probdiff.distributions.stable import HALF_LOG_2PI, deviance
 from probdiff.ops.dispatch import apply
 from probdiff.ops.elementwise import Elementwise
 from probdiff.tree import Array
 
-__all__ = ["log_mass", "log_tail", "search"]
+__all__ = ["log_mass", "log_tail"]
 
 Numbers = np.ndarray[Any, Any]
 FAR = 40.0  # from here on twelve terms of Debye's expansion are exact to rounding
@@ -108,40 +107,3 @@ def _sums(side: str, k: Any, m1: Any, m2: Any) -> Any:
         rest = np.where(result > -0.7, np.log(-np.expm1(result)), np.log1p(-np.exp(result)))
         value = np.where(below == (side == "lower"), result, rest)
     return value.reshape(shape).astype(dtype)[()]
-
-
-@functools.cache
-def search(side: str) -> Elementwise:
-    """The smallest k whose log-tail on that side has come to a target, of (target, m1, m2); a step without slope."""
-
-    def evaluate(target: Any, m1: Any, m2: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return _first(side, *np.broadcast_arrays(target, m1, m2))
-
-    return Elementwise(f"skellam_{side}_inverse", evaluate, (None, None, None))
-
-
-def _first(side: str, target: Numbers, m1: Numbers, m2: Numbers) -> Any:
-    rest = np.where(target > LOG_HALF, np.log(-np.expm1(target)), np.log1p(-np.exp(target)))
-    log_p, log_q = (target, rest) if side == "lower" else (rest, target)
-
-    def arrived(k: Numbers) -> Any:
-        # By the smaller tail; what rounding alone keeps short has arrived.
-        low = _sums("lower", k, m1, m2) >= log_p - ROUNDING * np.maximum(1.0, abs(log_p))
-        high = _sums("upper", k, m1, m2) <= log_q + ROUNDING * np.maximum(1.0, abs(log_q))
-        return np.where(log_p < LOG_HALF, low, high)
-
-    middle, step = np.floor(m1 - m2), np.floor(np.sqrt(m1 + m2)) + 1
-    finite = (log_p > -np.inf) & (log_q > -np.inf) & (m1 + m2 < np.inf)
-    low, high = middle - step, middle + step
-    while np.any(wide := finite & arrived(low)):
-        low = np.where(wide, low - step, low)
-        step = 2 * step
-    while np.any(short := finite & ~arrived(high)):
-        high = np.where(short, high + step, high)
-        step = 2 * step
-    while np.any(finite & ((half := np.floor(0.5 * (low + high))) > low) & (half < high)):
-        there = arrived(half)
-        low, high = np.where(there, low, half), np.where(there, half, high)
-    ends = np.where(log_p == -np.inf, -np.inf, np.where(log_q == -np.inf, np.inf, np.nan))
-    return np.where(finite, high, ends)[()]

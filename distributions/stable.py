@@ -10,8 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import gammaln
 
-from probdiff.ops.saddle import HALF_LOG_2PI, LARGE, stirling_error
+from probdiff.ops.either import either
+from probdiff.ops.saddle import HALF_LOG_2PI, LARGE
+from probdiff.ops.stirling import deviance, stirling_error
 from probdiff.tree import Array
 
 __all__ = [
@@ -20,6 +23,7 @@ __all__ = [
     "LOG_2",
     "binomial_log_mass",
     "deviance",
+    "either",
     "gamma_log_kernel",
     "log1mexpexp",
     "log_beta",
@@ -27,23 +31,12 @@ __all__ = [
     "log_gamma_step",
     "log1p_square",
     "log_ratio",
+    "share_deviance",
     "stirling_error",
     "waiting_log_mass",
 ]
 
 LOG_2 = math.log(2)
-
-
-def deviance(x: Array, m: Array) -> Array:
-    """x log(x / m) + m - x >= 0, without cancellation where x is near m; x > 0, m >= 0."""
-    difference = x - m
-    v = difference / (x + m)
-    s = v * v
-    # Twice the inverse hyperbolic tangent of v is log(x / m): its series less the first term, s < 0.01.
-    tail = s * (1 / 3 + s * (1 / 5 + s * (1 / 7 + s * (1 / 9 + s * (1 / 11 + s * (1 / 13 + s / 15))))))
-    near = difference * v + 2 * x * v * tail
-    far = x * (np.log(x) - np.log(m)) - difference
-    return np.where(abs(v) < 0.1, near, np.where(m == math.inf, math.inf, far))
 
 
 def gamma_log_kernel(a: Array, z: Array) -> Array:
@@ -54,28 +47,45 @@ def gamma_log_kernel(a: Array, z: Array) -> Array:
 def log_beta(a: Array, b: Array) -> Array:
     """log [Γ(a) Γ(b) / Γ(a + b)], also where one argument is much larger than the other."""
     n = a + b
-    small: Array = np.where(a < b, a, b)
-    large: Array = np.where(a < b, b, a)
-    powers = small * np.log(small / n) + large * np.log1p(-small / n) - 0.5 * (np.log(small) + np.log1p(-small / n))
-    return powers + stirling_error(a) + stirling_error(b) - stirling_error(n) + HALF_LOG_2PI
+
+    def by_stirling() -> Array:
+        small, large = either(a < b, lambda: a, lambda: b), either(a < b, lambda: b, lambda: a)
+        powers = (small - 0.5) * np.log(small / n) + (large - 0.5) * np.log1p(-small / n) - 0.5 * np.log(n)
+        return powers + stirling_error(a) + stirling_error(b) - stirling_error(n) + HALF_LOG_2PI
+
+    return either(n < LARGE, lambda: gammaln(a) + gammaln(b) - gammaln(n), by_stirling)
 
 
 def binomial_log_mass(k: Array, m: Array, p: Array, q: Array, log_p: Array, log_q: Array) -> Array:
-    """log [C(k + m, k) p^k q^m] for real k, m >= 0 and p + q = 1; the logs are given because p or q may round to 1."""
+    """log [C(k + m, k) p^k q^m] for real k, m >= 0 and p + q = 1, given the logs because p or q may round to 0 or 1."""
     n = k + m
-    choose = np.where((k == 0) | (m == 0), 0.0, -log_beta(k + 1, m + 1) - np.log(n + 1))
-    direct = choose + np.where(k == 0, 0.0, k * log_p) + np.where(m == 0, 0.0, m * log_q)
-    corrections = stirling_error(n) - stirling_error(k) - stirling_error(m)
-    saddle = corrections - deviance(k, n * p) - deviance(m, n * q) + 0.5 * np.log(n / k / m) - HALF_LOG_2PI
-    return np.where((k < LARGE) | (m < LARGE), direct, saddle)
+
+    def saddle() -> Array:
+        corrections = stirling_error(n) - stirling_error(k) - stirling_error(m) - HALF_LOG_2PI
+        deviances = share_deviance(k, n, p, log_p) + share_deviance(m, n, q, log_q)
+        return corrections - deviances + 0.5 * (np.log(n) - np.log(k) - np.log(m))
+
+    return either(k == 0, lambda: m * log_q, lambda: either(m == 0, lambda: k * log_p, saddle))
+
+
+def share_deviance(k: Array, n: Array, p: Array, log_p: Array) -> Array:
+    """The deviance of k from n p, where p may be too small for a number."""
+
+    def far() -> Array:
+        return k * (np.log(k) - np.log(n) - log_p) - k
+
+    return either(p < 1e-300, far, lambda: deviance(k, n * p))
 
 
 def waiting_log_mass(k: Array, r: Array, odds: Array) -> Array:
     """log [Γ(k + r) / (k! Γ(r)) p^r (1 - p)^k] for real r > 0, k >= 0 and odds = (1 - p) / p > 0."""
     n, p = k + r, 1 / (1 + odds)
-    corrections = stirling_error(n) - stirling_error(k) - stirling_error(r) + 0.5 * np.log(r / n / k) - HALF_LOG_2PI
-    saddle = corrections - deviance(k, n * (odds * p)) - deviance(r, n * p)
-    return np.where(k == 0, -r * np.log1p(odds), saddle)
+
+    def saddle() -> Array:
+        corrections = stirling_error(n) - stirling_error(k) - stirling_error(r) - HALF_LOG_2PI
+        return corrections + 0.5 * np.log(r / n / k) - deviance(k, n * (odds * p)) - deviance(r, n * p)
+
+    return either(k == 0, lambda: -r * np.log1p(odds), saddle)
 
 
 def log_gamma_defect(z: Array, a: Array, n: Array) -> Array:
@@ -105,7 +115,10 @@ def log_gamma_step(z: Array, a: Array) -> Array:
 
 def log1p_square(u: Array) -> Array:
     """log(1 + u²), also where u² overflows."""
-    return np.where(abs(u) < 1e100, np.log1p(u * u), 2 * np.log(abs(u)))
+    size = abs(u)
+    large = size > 1e100
+    log = np.log1p(either(large, lambda: size, lambda: size * size))
+    return either(large, lambda: 2 * log, lambda: log)
 
 
 def log1mexpexp(v: Array) -> Array:

@@ -60,6 +60,7 @@ __all__ = [
     "integer_interval",
     "integers",
     "interval",
+    "is_infinite",
     "lower_cholesky",
     "nonnegative",
     "nonnegative_integers",
@@ -138,8 +139,8 @@ class Integers(Support):
     def contains(self, x: Array) -> Array:
         whole = np.floor(x) == x
         # Infinities are whole numbers to `floor`: a bound at infinity is open.
-        above = x > self.lower if _is_infinite(self.lower) else x >= self.lower
-        below = x < self.upper if _is_infinite(self.upper) else x <= self.upper
+        above = x > self.lower if is_infinite(self.lower) else x >= self.lower
+        below = x < self.upper if is_infinite(self.upper) else x <= self.upper
         return whole & above & below
 
 
@@ -308,7 +309,8 @@ class CorrelationMatrix(PositiveDefinite):
         return super().contains(x) & ones
 
 
-def _is_infinite(bound: Any) -> bool:
+def is_infinite(bound: Any) -> bool:
+    """Whether a bound is the plain number inf or -inf."""
     return isinstance(bound, float) and math.isinf(bound)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,11 @@ class FlatDensity:
 
     layout: Layout
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process: all but programs, which it compiles itself."""
+        kind = type(self)
+        return {name: x for name, x in vars(self).items() if type(getattr(kind, name, None)) is not cached_property}
+
     @property
     def dim(self) -> int:
         """The number of unconstrained coordinates."""
@@ -47,7 +52,7 @@ class FlatDensity:
         """The log-Jacobians that `logdensity` has for the supports of the variables, summed. It can be traced."""
         raise NotImplementedError
 
-    @functools.cached_property
+    @cached_property
     def without_jacobian(self) -> FlatDensity:
         """The density of the values themselves, at the same coordinates: its mode is that of the constrained values."""
         return WithoutJacobian(self)
@@ -74,7 +79,7 @@ class FlatDensity:
         result: np.ndarray = self.compiled_hvp(q, v)
         return result
 
-    @functools.cached_property
+    @cached_property
     def compiled(self) -> Any:
         """The compiled program of value and gradient, made at its first use."""
         from probdiff import compile, value_and_grad
@@ -87,7 +92,7 @@ class FlatDensity:
         """The address of a C function of the log-density and its gradient; see `Compiled.address`."""
         return int(self.compiled.record(np.zeros(self.dim)).address)
 
-    @functools.cached_property
+    @cached_property
     def compiled_hvp(self) -> Any:
         """The compiled program of Hessian-vector products, made at its first use."""
         from probdiff import compile, hvp
@@ -95,7 +100,7 @@ class FlatDensity:
         self.check_sampleable()
         return compile(hvp(self.logdensity))
 
-    @functools.cached_property
+    @cached_property
     def located_rows(self) -> Rows:
         """`located` over many vectors, compiled at its first use."""
         return Rows(self.located, 2 * self.dim)

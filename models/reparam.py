@@ -17,7 +17,7 @@ import numpy as np
 from probdiff.distributions.base import Distribution
 from probdiff.distributions.parameters import unchecked
 from probdiff.distributions.wrappers.iid import IID
-from probdiff.distributions.wrappers.noncentered import Noncentered, is_location_scale, noncentered
+from probdiff.distributions.wrappers.noncentered import Noncentered, location_scale, noncentered
 from probdiff.distributions.wrappers.transported import QuantileMap
 from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.errors import ParameterError, UnsupportedError
@@ -56,8 +56,8 @@ def reparameterised(prior: Joint, choices: Mapping[str, str]) -> Joint:
         if base_of(found[name]) is None:
             able = ", ".join(each for each, element in found.items() if base_of(element) is not None) or "none has"
             raise UnsupportedError(
-                f"reparam: {name} has no location-scale prior on the real line, but {text(found[name])}. "
-                f"Those that have: {able}."
+                f"reparam: {name} has no location-scale prior on the real line, nor a function of one, but "
+                f"{text(found[name])}. Those that have: {able}."
             )
     joint: Joint = rewritten(prior, "", choices)
     return joint
@@ -93,7 +93,14 @@ def in_form(distribution: Distribution, choice: str) -> Distribution:
 def base_of(element: Distribution) -> Distribution | None:
     """The location-scale distribution of an element, from inside its wrapper; None if it is another one."""
     base = element.base if isinstance(element, Noncentered) else element
-    return base if is_location_scale(base) else None
+    return base if location_scale(base) is not None else None
+
+
+def latent_of(element: Distribution) -> Distribution | None:
+    """The same as a distribution of real numbers: of LogNormal, the Normal that the logarithm has."""
+    base = base_of(element)
+    found = None if base is None else location_scale(base)
+    return None if found is None else found[0]
 
 
 def text(element: Distribution) -> str:
@@ -122,7 +129,7 @@ def hierarchical(posterior: Posterior) -> list[str]:
     def moves(name: str) -> bool:
         one: Any
         other: Any
-        one, other = base_of(here[name]), base_of(there[name])
+        one, other = latent_of(here[name]), latent_of(there[name])
         return one is not None and not (np.array_equal(one.loc, other.loc) and np.array_equal(one.scale, other.scale))
 
     return [name for name in here if moves(name)]
@@ -151,9 +158,10 @@ def variance_shares(posterior: Posterior, draws: Mapping[str, np.ndarray], names
         found = priors_at(posterior.prior, {name: x[k] for name, x in draws.items()})
         for name in names:
             base: Any = base_of(found[name])
+            line: Any = latent_of(found[name])
             with np.errstate(all="ignore"):
                 z = np.clip(QuantileMap(base).inverse(draws[name][k]), -FARTHEST, FARTHEST)
-            table[name].append([np.broadcast_to(part, np.shape(z)) for part in (z, base.loc, base.scale)])
+            table[name].append([np.broadcast_to(part, np.shape(z)) for part in (z, line.loc, line.scale)])
     return {name: left_share(*(np.stack(column) for column in zip(*rows, strict=True))) for name, rows in table.items()}
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from probdiff import distributions, interop, linalg, models, sampling, special
     from probdiff.approximate import laplace, optimize, pathfinder
     from probdiff.compiler.native.parallel import set_num_threads
-    from probdiff.interop import to_jax
+    from probdiff.interop import to_jax, to_pytensor, to_torch
     from probdiff.sampling import HMC, NUTS, Draws, resume, sample
 
 __version__ = "0.1.0"
@@ -30,6 +30,8 @@ __version__ = "0.1.0"
 _lazy = {
     "set_num_threads": "probdiff.compiler.native.parallel",
     "to_jax": "probdiff.interop",
+    "to_pytensor": "probdiff.interop",
+    "to_torch": "probdiff.interop",
     "sample": "probdiff.sampling",
     "HMC": "probdiff.sampling",
     "NUTS": "probdiff.sampling",
@@ -88,6 +90,8 @@ __all__ = [
     "stop_gradient",
     "take",
     "to_jax",
+    "to_pytensor",
+    "to_torch",
     "unthunk",
     "value_and_grad",
     "while_loop",

@@ -8,24 +8,25 @@ from typing import Any, NamedTuple
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, its text, and the line of the page where the text begins."""
+    """One fenced block: its language, its text, the line of the page where the text begins, and packages it needs."""
 
     language: str
     text: str
     line: int
+    needs: tuple[str, ...] = ()
 
 
 def blocks(page: Path) -> list[Block]:
-    """The fenced blocks of a page, in order."""
+    """The fenced blocks of a page, in order. ```` ```pycon torch ```` is one that needs PyTorch."""
     found: list[Block] = []
-    language, text, start = "", [""], 0
+    language, text, start = [""], [""], 0
     inside = False
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if not inside and line.startswith("```"):
-            inside, language, text, start = True, line[3:].strip(), [], number + 1
+            inside, language, text, start = True, line[3:].split() or [""], [], number + 1
         elif inside and line.startswith("```"):
             inside = False
-            found.append(Block(language, "\n".join(text) + "\n", start))
+            found.append(Block(language[0], "\n".join(text) + "\n", start, tuple(language[1:])))
         elif inside:
             text.append(line)
     assert not inside, f"{page}: the block at line {start} is not closed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ import pytest
 os.environ.setdefault("MPLBACKEND", "Agg")
 _machine_code = tempfile.TemporaryDirectory(prefix="probdiff-tests-")  # tests neither read nor fill the user's cache
 os.environ["PROBDIFF_CACHE_DIR"] = _machine_code.name
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job: tests press Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MAPPED = ("distributions", "models", "benchmarks")  # folders at the top that are installed under probdiff
 

@@ -65,6 +65,43 @@ def erfcx(x: Any) -> Any:
     return mp.exp(x * x) * mp.erfc(x) if x < 100 else mp.hyp2f0(1, mp.mpf(1) / 2, -1 / x**2) / (x * mp.sqrt(mp.pi))
 
 
+def erfcx_loss(x: Any) -> Any:
+    """1 / sqrt(pi) - x erfcx(x)."""
+    return 1 / mp.sqrt(mp.pi) - x * erfcx(x)
+
+
+def dawson(x: Any) -> Any:
+    """Dawson's integral over x."""
+    return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x) / x
+
+
+def hankel(order: int, x: Any) -> Any:
+    """sqrt(pi x / 2) exp(-i (x - order pi / 2 - pi / 4)) H(x), P + i Q of the asymptotic forms of J and Y."""
+    phase = x - order * mp.pi / 2 - mp.pi / 4
+    return mp.sqrt(mp.pi * x / 2) * mp.expj(-phase) * (mp.besselj(order, x) + 1j * mp.bessely(order, x))
+
+
+def small_k(order: int, x: Any) -> Any:
+    """What K0 and K1 have besides logarithm and pole."""
+    if order == 0:
+        return mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x)
+    return (mp.besselk(1, x) - 1 / x - mp.log(x / 2) * mp.besseli(1, x)) / x
+
+
+def scaled_k(order: int, x: Any) -> Any:
+    """sqrt(x) exp(x) K(x)."""
+    if x > 1e4:
+        return mp.sqrt(mp.pi / 2) * mp.hyp2f0(order + mp.mpf(1) / 2, mp.mpf(1) / 2 - order, -1 / (2 * x))
+    return mp.sqrt(x) * mp.exp(x) * mp.besselk(order, x)
+
+
+def regular_y(order: int, x: Any) -> Any:
+    """What Y0 and Y1 have besides logarithm and pole; Y1 over x."""
+    if order == 0:
+        return mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * mp.besselj(0, x)
+    return (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x
+
+
 def normal_quantile(log_p: Any, x: Any) -> Any:
     """The x with log ndtr(x) = log_p, by Newton's method from `x`."""
     while True:
@@ -194,6 +231,37 @@ polynomial("I0E", lambda t: mp.exp(-4 * (1 + t)) * mp.besseli(0, 4 * (1 + t)), -
 polynomial("I0E_TAIL", lambda t: bessel_tail(0, 16 / (1 + t)), -1, 1, 20)
 polynomial("I1E", lambda t: mp.exp(-4 * (1 + t)) * mp.besseli(1, 4 * (1 + t)) * (5 + 4 * t) / (4 * (1 + t)), -1, 1, 27)
 polynomial("I1E_TAIL", lambda t: bessel_tail(1, 16 / (1 + t)), -1, 1, 20)
+# 1 / sqrt(pi) - x erfcx(x) = p((x - 3.75) / (x + 3.75)) / (1 + 2 x)**2
+polynomial("ERFCX_LOSS", lambda t: erfcx_loss(3.75 * (1 + t) / (1 - t)) * (1 + 7.5 * (1 + t) / (1 - t)) ** 2, -1, 1, 25)
+# dawsn(x) / x = p(x**2 / 2 - 1) up to 2, p(x - 3) up to 4, p(32 / x**2 - 1) / x**2 beyond
+polynomial("DAWSN", lambda t: dawson(mp.sqrt(2 * (1 + t))), -1, 1, 17)
+polynomial("DAWSN_MIDDLE", lambda t: dawson(t + 3), -1, 1, 22)
+polynomial("DAWSN_TAIL", lambda t: dawson(mp.sqrt(32 / (1 + t))) * (32 / (1 + t)), -1, 1, 25)
+# K0(x) = p(x**2 / 2 - 1) - log(x / 2) I0(x) and K1(x) = 1 / x + log(x / 2) I1(x) + x p(x**2 / 2 - 1) up to 2;
+# exp(x) K0(x) = p(4 / x - 1) / sqrt(x) beyond
+unit = mp.mpf(1)
+polynomial("K0", lambda t: small_k(0, mp.sqrt(2 * (1 + t))), -1, 1, 9, weight=lambda t: unit)
+polynomial("K1", lambda t: small_k(1, mp.sqrt(2 * (1 + t))), -1, 1, 9, weight=lambda t: unit)
+polynomial("K0E_TAIL", lambda t: scaled_k(0, 4 / (1 + t)), -1, 1, 23)
+polynomial("K1E_TAIL", lambda t: scaled_k(1, 4 / (1 + t)), -1, 1, 23)
+# J0(x), J1(x) / x, Y0(x) - 2 / pi log(x) J0(x), (Y1(x) - 2 / pi (log(x) J1(x) - 1 / x)) / x = p(x**2 / 32 - 1) up to 8
+polynomial("J0", lambda t: mp.besselj(0, mp.sqrt(32 * (1 + t))), -1, 1, 16, weight=lambda t: unit)
+polynomial(
+    "J1", lambda t: mp.besselj(1, mp.sqrt(32 * (1 + t))) / mp.sqrt(32 * (1 + t)), -1, 1, 16, weight=lambda t: 8 * unit
+)
+polynomial("Y0", lambda t: regular_y(0, mp.sqrt(32 * (1 + t))), -1, 1, 16, weight=lambda t: unit)
+polynomial("Y1", lambda t: regular_y(1, mp.sqrt(32 * (1 + t))), -1, 1, 16, weight=lambda t: 8 * unit)
+# J and Y beyond 8: P(x) = p(128 / x**2 - 1), Q(x) = p(128 / x**2 - 1) / x
+for order in (0, 1):
+    polynomial(f"P{order}", lambda t, n=order: mp.re(hankel(n, mp.sqrt(128 / (1 + t)))), -1, 1, 14)
+    polynomial(
+        f"Q{order}",
+        lambda t, n=order: mp.im(hankel(n, mp.sqrt(128 / (1 + t)))) * mp.sqrt(128 / (1 + t)),
+        -1,
+        1,
+        14,
+        weight=lambda t: unit / 8,
+    )
 
 
 def main(names: list[str]) -> None:

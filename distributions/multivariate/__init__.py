@@ -25,13 +25,13 @@ from probdiff.distributions.multivariate.zero_sum_normal import ZeroSumNormal
 
 __all__ = [
     "CAR",
+    "ICAR",
+    "LKJ",
     "Dirichlet",
     "DirichletMultinomial",
     "Graph",
-    "ICAR",
     "InverseWishart",
     "InverseWishartCholesky",
-    "LKJ",
     "LKJCholesky",
     "LogisticNormal",
     "LowRankMvNormal",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from probdiff.distributions.base import Multivariate
 from probdiff.distributions.multivariate.mv_normal import MvNormal
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.support import CovarianceMatrix, RealVector, TriangularFactor, simplex
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
@@ -51,6 +52,18 @@ class LogisticNormal(Multivariate):
 
         y = self._ratios().draw(shape, rng)
         return softmax(np.concatenate([y, np.zeros_like(y[..., :1])], axis=-1), axis=-1)
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The mean and the covariance of the log-ratios of observations, one a row."""
+        inside = simplex.contains(x) & np.all(x > 0, axis=-1)
+        if not np.all(inside):
+            first = x[np.argmin(inside)].tolist()
+            raise DataError(
+                f"LogisticNormal.fit: an observation must be positive numbers that sum to one, got {first}."
+            )
+        ratios = MvNormal.estimate(np.log(x[:, :-1]) - np.log(x[:, -1:]), w)
+        return cls(ratios.loc, ratios.scale_tril)
 
     def _ratios(self) -> MvNormal:
         return MvNormal(self.loc, self.scale_tril, check=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -10,6 +10,7 @@ from scipy.special import gammaln
 from probdiff.distributions.base import Multivariate
 from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, stirling_error
 from probdiff.distributions.support import Counts, LogWeightVector, NonnegativeInteger, ProbabilityVector, counts
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
@@ -59,6 +60,31 @@ class Multinomial(Multivariate):
         """The covariance matrix, n (diag(p) - p p')."""
         p = np.expand_dims(self._probabilities(), -1)
         return np.expand_dims(self.n, (-2, -1)) * (p * np.eye(self.event_shape[0]) - p * np.swapaxes(p, -1, -2))
+
+    def mode(self) -> Array:
+        # The counts floor(c p) are the most likely ones of their sum, and stay so as the best count is raised or
+        # lowered (Finucan, The mode of a multinomial distribution, Biometrika 51, 1964).
+        p, labels = self._probabilities(), self.event_shape[0]
+        n = np.expand_dims(self.n, -1)
+        x = np.floor((n + 0.5 * labels) * p)
+        for _ in range(labels):
+            missing = n - np.sum(x, axis=-1, keepdims=True)
+            gain, loss = p / (x + 1), np.where(x > 0, p / np.maximum(x, 1), np.inf)
+            raised = np.arange(labels) == np.expand_dims(np.argmax(gain, axis=-1), -1)
+            lowered = np.arange(labels) == np.expand_dims(np.argmin(loss, axis=-1), -1)
+            x = x + np.where(missing > 0, raised, 0) - np.where(missing < 0, lowered, 0)
+        return x
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The shares of the labels in observations of one number of trials, one a row."""
+        n = np.sum(x[0])
+        if not np.all(counts(n).contains(x)):
+            first = x[np.argmin(counts(n).contains(x))].tolist()
+            raise DataError(f"Multinomial.fit: an observation must be {counts(n).rule}, n = {n:.0f}, got {first}.")
+        if n == 0:
+            raise DataError("Multinomial.fit found no maximum: there are no trials.")
+        return cls(int(n), w @ x / n)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         p = np.asarray(self._probabilities(), dtype=float)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.multivariate.fitting import scatter_factor
 from probdiff.distributions.multivariate.location_scale import LocationScale, square
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import HALF_LOG_2PI
@@ -71,6 +72,12 @@ class MvNormal(LocationScale):
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.coloured(rng.standard_normal((*shape, *self.event_shape)))
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The mean and the covariance (over the total weight) of observations, one a row."""
+        loc = w @ x
+        return cls(loc, scatter_factor(cls, x - loc, w))
 
 
 @closed_form(MvNormal, MvNormal)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import gammaln
 
+from probdiff.ad.transforms import pushforward
 from probdiff.distributions import noncentral
 from probdiff.distributions.base import Multivariate
 from probdiff.distributions.multivariate.uniform_direction import log_area
 from probdiff.distributions.support import Nonnegative, unit_vector
+from probdiff.errors import DataError
+from probdiff.ops.dispatch import shape_of
 from probdiff.tree import Array
 
 Direction = Annotated[Any, unit_vector]
@@ -41,6 +44,30 @@ class VonMisesFisher(Multivariate):
         dim = self.loc.shape[-1]
         return -0.5 * self.concentration * chord - log_normaliser(dim, self.concentration) - log_area(dim)
 
+    def mean(self) -> Array:
+        return np.expand_dims(self.resultant(), -1) * self.loc
+
+    def var(self) -> Array:
+        return np.linalg.diagonal(self.cov())
+
+    def cov(self) -> Array:
+        """The covariance matrix: A / k across the mean direction, along it 1 - (K - 1) A / k - A²."""
+        dim, k, a = self.loc.shape[-1], self.concentration, self.resultant()
+        across = np.where(k < 1e-9, 1 / dim, a / np.where(k < 1e-9, 1.0, k))
+        along = 1 - (dim - 1) * across - a * a
+        outer = np.expand_dims(self.loc, -1) * np.expand_dims(self.loc, -2)
+        across, along = (np.expand_dims(v, (-2, -1)) for v in (across, along))
+        return across * (np.eye(dim) - outer) + along * outer
+
+    def resultant(self) -> Array:
+        """A, the length of the mean: 1 + d/dk of the log-normaliser."""
+        dim, k = self.loc.shape[-1], self.concentration
+        return 1 + pushforward(lambda k: log_normaliser(dim, k), k)(np.ones(shape_of(k)))
+
+    def entropy(self) -> Array:
+        dim, k = self.loc.shape[-1], self.concentration
+        return k * (1 - self.resultant()) + log_normaliser(dim, k) + log_area(dim)
+
     def mode(self) -> Array:
         return self.loc
 
@@ -53,6 +80,25 @@ class VonMisesFisher(Multivariate):
         across = across / np.linalg.norm(across, axis=-1, keepdims=True)
         x = (1 - w)[..., None] * self.loc + np.sqrt(w * (2 - w))[..., None] * across
         return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The mean direction, and the concentration whose resultant is that of the observations."""
+        from scipy.optimize import brentq
+
+        inside = unit_vector.contains(x)
+        if not np.all(inside):
+            first = x[np.argmin(inside)].tolist()
+            raise DataError(f"VonMisesFisher.fit: an observation must have length one, got {first}.")
+        mean = w @ x
+        length = float(np.linalg.norm(mean))
+        if not 1e-12 < length < 1 - 1e-12:
+            raise DataError(f"VonMisesFisher.fit found no maximum: the mean of the observations has length {length!r}.")
+        loc = mean / length
+        # Between bounds of Hornik & Grün (2014), generously.
+        first = length * (len(loc) - 1) / (1 - length * length)
+        k = brentq(lambda k: cls(loc, k).resultant() - length, 0.1 * first, 10 * first + 10, xtol=1e-13 * first)
+        return cls(loc, float(k))
 
 
 def log_normaliser(dim: int, k: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -70,12 +70,12 @@ class Censored(Combined):
     def cquantile(self, p: Array) -> Array:
         return np.clip(self.base.cquantile(p), self.lower, self.upper)
 
-    def _expected(self, name: str, g: Callable[[Array], Array]) -> Array:
+    def _expected(self, name: str, g: Callable[[Array], Array], kinks: Sequence[Array] = ()) -> Array:
         if self.base.support.discrete or getattr(self.base, "atoms", False):
-            return super()._expected(name, g)
+            return super()._expected(name, g, kinks)
         # The two atoms, and the smooth rest: an integral over the kinks of the quantile function would lose digits.
         between = np.exp(self.base.logdiffcdf(self.lower, self.upper))
-        total = between * Truncated(self.base, self.lower, self.upper).expect(g)
+        total = between * Truncated(self.base, self.lower, self.upper).expect(g, kinks)
         if not is_unbounded(self.lower):
             total = total + self.base.cdf(self.lower) * g(self.lower)
         return total if is_unbounded(self.upper) else total + self.base.ccdf(self.upper) * g(self.upper)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,12 @@ class Circular(Combined):
     def logccdf(self, x: Array) -> Array:
         return log_tail(self._between(x, math.pi), self._between(-math.pi, x))
 
-    def _expected(self, name: str, g: Callable[[Array], Array]) -> Array:
+    def _expected(self, name: str, g: Callable[[Array], Array], kinks: Sequence[Array] = ()) -> Array:
         # Turn by turn, since the quantile function bends sharply where the density is small.
         low, high = self._turned(-math.pi, 0), self._turned(math.pi, 0)
+        middle = 0.5 * (low + high)
         mass = np.exp(self.base.logdiffcdf(low, high))
-        means = Truncated(self.base, low, high).expect(lambda x: g(x - 0.5 * (low + high)))
+        means = Truncated(self.base, low, high).expect(lambda x: g(x - middle), [kink + middle for kink in kinks])
         return np.sum(np.where(mass > NOTHING, mass * means, 0.0), axis=0)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:

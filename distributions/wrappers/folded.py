@@ -44,5 +44,9 @@ class Folded(Combined):
         both = np.logaddexp(self.base.logccdf(x), self.base.logcdf(-x))
         return log_tail(both, self.base.logdiffcdf(-x, x))
 
+    def kinks(self) -> tuple[Array, ...]:
+        ends = (end for end in (self.base.support.lower, self.base.support.upper) if not is_unbounded(end))
+        return tuple(abs(kink) for kink in (*self.base.kinks(), *ends))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return abs(self.base.draw(shape, rng))

@@ -8,7 +8,15 @@ import numpy as np
 
 from probdiff.distributions.support import LogWeightVector, ProbabilityVector, Support
 from probdiff.distributions.univariate.discrete.categorical import Categorical
-from probdiff.distributions.wrappers.combined import Combined, any_of, check_components, log_tail, name_of, of_each
+from probdiff.distributions.wrappers.combined import (
+    Combined,
+    any_of,
+    check_components,
+    is_unbounded,
+    log_tail,
+    name_of,
+    of_each,
+)
 from probdiff.errors import ShapeError, UnsupportedError
 from probdiff.tree import Array
 
@@ -73,6 +81,16 @@ class Mixture(Combined):
         axis, w, mean = self._axis(), self._per_component(), self._moment("mean")
         center = np.sum(w * mean, axis=axis, keepdims=True)
         return np.sum(w * (self._moment("var") + (mean - center) ** 2), axis=axis)
+
+    def kinks(self) -> tuple[Array, ...]:
+        found = []
+        for part in self._parts():
+            ends = (end for end in (part.support.lower, part.support.upper) if not is_unbounded(end))
+            for kink in (*part.kinks(), *ends):
+                # Of one distribution, the components are the last axis, if the kink hangs on them.
+                several = not isinstance(self.components, tuple) and len(getattr(kink, "shape", ())) > 0
+                found += [kink[..., k] for k in range(kink.shape[-1])] if several else [kink]
+        return tuple(found)
 
     def responsibilities(self, x: Array) -> Array:
         """The probability of each component given `x`, along a new last axis."""

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from probdiff.distributions.base import Distribution
-from probdiff.distributions.bijectors import Affine
+from probdiff.distributions.bijectors import Affine, Bijector, Identity
 from probdiff.distributions.support import real
 from probdiff.distributions.wrappers.iid import IID
 from probdiff.distributions.wrappers.wrapped import Wrapped
 from probdiff.errors import UnsupportedError
-from probdiff.tree import register
+from probdiff.tree import Array, register
 
-__all__ = ["Noncentered", "is_location_scale", "noncentered"]
+__all__ = ["Noncentered", "location_scale", "noncentered"]
+
+
+@dataclass(frozen=True)
+class Linked(Bijector):
+    """x = link(loc + scale z)."""
+
+    affine: Affine
+    link: Bijector
+
+    def forward(self, u: Array) -> Array:
+        return self.link.forward(self.affine.forward(u))
+
+    def inverse(self, x: Array) -> Array:
+        return self.affine.inverse(self.link.inverse(x))
+
+    def log_jacobian(self, u: Array) -> Array:
+        return self.affine.log_jacobian(u) + self.link.log_jacobian(self.affine.forward(u))
 
 
 class Noncentered(Wrapped, abstract=True):
     """The distribution of x = loc + scale z, with z standard: the same distribution as `base`, moved through by z.
 
-    base   a distribution of real numbers with the fields loc and scale
+    base   a distribution of real numbers with the fields loc and scale; or of a function of one, such as LogNormal
 
     Densities, moments and draws are those of `base`. Only the unconstrained coordinates of a model differ: they are z,
     whose density does not depend on loc and scale. That takes the funnel out of a hierarchy whose groups hold little
@@ -29,7 +47,7 @@ class Noncentered(Wrapped, abstract=True):
     call = "noncentered"
 
     def __init__(self, base: Distribution) -> None:
-        if not is_location_scale(base):
+        if location_scale(base) is None:
             name = type(base).__name__
             if {"loc", "scale"} <= set(base.domains):
                 raise UnsupportedError(
@@ -43,22 +61,30 @@ class Noncentered(Wrapped, abstract=True):
 
     def standard(self) -> Distribution:
         """The distribution of z: `base` with location 0 and scale 1."""
-        base: Any = self.base
+        base, _ = self._latent()
         standard: Distribution = object.__new__(type(base))
         standard.__dict__.update(base.__dict__, loc=0.0, scale=1.0)
         return standard
 
-    def bijector(self) -> Affine:
-        base: Any = self.base
-        return Affine(base.loc, base.scale)
+    def bijector(self) -> Bijector:
+        base, link = self._latent()
+        affine = Affine(base.loc, base.scale)
+        return affine if isinstance(link, Identity) else Linked(affine, link)
+
+    def _latent(self) -> tuple[Any, Bijector]:
+        found = location_scale(self.base)
+        assert found is not None
+        return found
 
 
 register(Noncentered, ("base",))
 
 
-def is_location_scale(distribution: Distribution) -> bool:
-    """Whether a distribution is one of real numbers x = loc + scale z, where z hangs on neither."""
-    return distribution.support is real and {"loc", "scale"} <= set(distribution.domains)
+def location_scale(distribution: Distribution) -> tuple[Any, Bijector] | None:
+    """The distribution of u = loc + scale z, where z hangs on neither, with the map from u to x; None without one."""
+    if distribution.support is real and {"loc", "scale"} <= set(distribution.domains):
+        return distribution, Identity()
+    return distribution.latent()
 
 
 def noncentered(distribution: Distribution) -> Distribution:

@@ -67,6 +67,10 @@ class OrderStatistic(Combined):
     def cquantile(self, p: Array) -> Array:
         return self._placed(self._share().cquantile(p), self._rest().quantile(p))
 
+    def kinks(self) -> tuple[Array, ...]:
+        kinks: tuple[Array, ...] = self.base.kinks()
+        return kinks
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         below, above = rng.standard_gamma(self.k, shape), rng.standard_gamma(self._above(), shape)
         return self._placed(below / (below + above), above / (below + above))

@@ -170,6 +170,9 @@ class Transformed(Combined):
     def cquantile(self, p: Array) -> Array:
         return self.bijector.forward(self._tail("cquantile", "quantile")(p))
 
+    def kinks(self) -> tuple[Array, ...]:
+        return tuple(self.bijector.forward(kink) for kink in self.base.kinks())
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.bijector.forward(self.base.draw(shape, rng))
 

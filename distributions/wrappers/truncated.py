@@ -106,6 +106,9 @@ class Truncated(Distribution, abstract=True):
         x = np.where(base.logccdf(self.lower) < LOG_HALF, above, below)
         return np.clip(x, self.lower, self.upper)[()]
 
+    def kinks(self) -> tuple[Array, ...]:
+        return self.base.kinks()
+
     @property
     def _discrete(self) -> bool:
         return bool(self.base.support.discrete)

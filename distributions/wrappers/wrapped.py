@@ -91,5 +91,11 @@ class Wrapped(Distribution, abstract=True):
     def entropy(self) -> Array:
         return self.base.entropy()
 
+    def modes(self) -> Array:
+        return self.base.modes()
+
+    def kinks(self) -> tuple[Array, ...]:
+        return self.base.kinks()
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.base.draw(shape, rng)

@@ -50,8 +50,11 @@ class ZeroInflated(Combined):
 
     def logpdf(self, x: Array) -> Array:
         log_zero, log_rest = log_odds(self)
-        rest = log_rest + self.base.logpdf(x)
-        return np.where(x == 0, np.logaddexp(log_zero, rest), rest)
+        own = self.base.logpdf(x)
+        rest = log_rest + own
+        # A mass near one has its digits in what it lacks.
+        at_zero = np.where(own > -0.5, np.log1p(rest_of(self) * np.expm1(own)), np.logaddexp(log_zero, rest))
+        return np.where(x == 0, at_zero, rest)
 
     def logcdf(self, x: Array) -> Array:
         return log_tail(self._tail("logcdf", x, x >= 0), self._tail("logccdf", x, x < 0))

@@ -27,6 +27,7 @@ from probdiff.graph.closure import fingerprint
 from probdiff.graph.program import Node
 from probdiff.graph.trace import capture
 from probdiff.ops.dispatch import Lifted, dtype_of, innermost, is_float, shape_of
+from probdiff.ops.foreign import Recordings, call_in, framework_among
 from probdiff.tree import Tree, flatten, unflatten
 
 WIDTH = 64  # components of an element up to which it is written out
@@ -47,7 +48,7 @@ class Ref:
 class Broadcast:
     """What `broadcast(f)` returns: f per element of its arguments' leaves."""
 
-    __slots__ = ("__dict__", "__weakref__", "cores", "direct", "f", "forward", "inner")
+    __slots__ = ("__dict__", "__weakref__", "cores", "direct", "entries", "f", "forward", "inner")
 
     def __init__(self, f: Callable[..., Any], signature: str | None) -> None:
         self.f: Any = f
@@ -56,6 +57,7 @@ class Broadcast:
         self.cores = None if signature is None else _core_dimensions(signature)
         # A constructor of a container: called with arrays, it holds them.
         self.direct = signature is None and getattr(inner, "__broadcasts__", False)
+        self.entries = Recordings()
 
     def __fingerprint__(self) -> tuple[Any, ...]:
         return (self.f, tuple(self.cores or ()))
@@ -67,12 +69,19 @@ class Broadcast:
         if self.direct:
             return self.inner(*args, **kwargs)
         if self.cores is not None or kwargs or any(type(a) is Ref for a in args):
+            plain = [a.value if type(a) is Ref else a for a in args]
+            framework = framework_among(flatten((plain, kwargs))[0])
+            if framework is not None:
+                return call_in(framework, self, args, kwargs)
             return _call(self.f, self.inner, self.cores, args, kwargs)
         leaves, spec = flatten(args)
         if self.forward and self.f.wrt is None:
             result = _again(self.inner, leaves, spec)
             if result is not None:
                 return result
+        framework = framework_among(leaves)
+        if framework is not None:
+            return call_in(framework, self, args, kwargs)
         out = _scalar_call(self.f, self.inner, self.inner, leaves, spec)
         return out[0] if out is not None else by_element(self.f, self.inner, leaves, spec, [0] * len(leaves))
 
@@ -96,7 +105,7 @@ def broadcast(f: Callable[..., Any], signature: str | None = None) -> Broadcast:
 class Route(NamedTuple):
     """How a call of kinds seen before goes: straight to machine code and onto the tape."""
 
-    native: Any
+    natively: Callable[[list[Any]], list[Any]]
     mine: list[int]  # leaves that carry a partial
     partials: list[int]  # which output of the kernel belongs to each of them
 
@@ -125,7 +134,7 @@ def _again(inner: Any, leaves: list[Any], spec: Any) -> Any:
     route = _routes.get((fingerprint(inner), spec, *kinds))
     if route is None or tape is None:
         return None
-    out = route.native(*values)
+    out = route.natively(values)
     return tape.record(out[0], Partials([leaves[k] for k in route.mine], [out[p] for p in route.partials]))
 
 
@@ -136,7 +145,7 @@ def _remember(inner: Any, leaves: list[Any], spec: Any, kernel: Kernel, mine: tu
         mark is not None
         and kernel.count == 1
         and not kernel.capture.lifted
-        and kernel.native is not None
+        and kernel.native
         and kernel.capture.out_spec.num_leaves == len(kernel.program.outputs)
         and kernel.result_is_leaf
         and all(isinstance(o, Node) and o.op is not None for o in kernel.program.outputs)
@@ -153,7 +162,7 @@ def _remember(inner: Any, leaves: list[Any], spec: Any, kernel: Kernel, mine: tu
             return
         kinds.append(x.dtype)
     partials = [p for p in kernel.partial_of[0] if p is not None]
-    _routes[(mark, spec, *kinds)] = Route(kernel.native, list(mine), partials)
+    _routes[(mark, spec, *kinds)] = Route(kernel.natively, list(mine), partials)
 
 
 def _core_dimensions(signature: str) -> list[int]:

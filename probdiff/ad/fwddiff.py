@@ -16,6 +16,7 @@ from probdiff.errors import ParameterError
 from probdiff.graph.trace import sweep
 from probdiff.ops.dispatch import dtype_of, innermost, is_float, new_level, shape_of
 from probdiff.ops.elementwise import chain, unbroadcast
+from probdiff.ops.foreign import Recordings, call_in, framework_among
 from probdiff.tree import Array, Tree, flatten, unflatten
 
 
@@ -31,7 +32,7 @@ class FwdDiff:
     After fwddiff of ForwardDiffPullbacks.jl (O. Schulz).
     """
 
-    __slots__ = ("__weakref__", "f", "mode", "wrt")
+    __slots__ = ("__weakref__", "entries", "f", "mode", "wrt")
 
     def __init__(self, f: Callable[..., Any], mode: str | None = None, wrt: tuple[int, ...] | None = None) -> None:
         if not callable(f):
@@ -41,6 +42,7 @@ class FwdDiff:
         self.f = f
         self.mode = mode
         self.wrt = wrt
+        self.entries = Recordings()
 
     def __fingerprint__(self) -> tuple[Any, ...]:
         return (self.f, self.mode, self.wrt)
@@ -52,6 +54,9 @@ class FwdDiff:
         leaves, spec = flatten(args)
         top = innermost(leaves)
         if type(top) is not Variable:
+            framework = framework_among([*leaves, *flatten(kwargs)[0]] if kwargs else leaves)
+            if framework is not None and not getattr(self.f, "__broadcasts__", False):
+                return call_in(framework, self, args, kwargs)
             return self.f(*args, **kwargs)
         wrt = self.wanted(leaves, spec)
         mine = [k for k in wrt if type(leaves[k]) is Variable and leaves[k].tape is top.tape]

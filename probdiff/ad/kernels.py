@@ -19,6 +19,7 @@ from probdiff.ops.control import scalar_program
 from probdiff.ops.dispatch import Lifted, is_lifted, new_level, shape_of
 from probdiff.tree import Tree, flatten, register, unflatten
 
+LONG = 10_000  # elements from which machine code is made that computes once what depends on single numbers alone
 _SMALL_INT = 64  # Python integers up to this are part of the recording: exponents, counts, orders
 
 
@@ -32,7 +33,7 @@ class Kernel:
         self.program = program
         self.count = count
         self.partial_of = partial_of
-        self.native: Any = None
+        self.native: dict[tuple[bool, ...], Any] = {}
         probe = unflatten(recorded.out_spec, [0.0] * recorded.out_spec.num_leaves)
         value = probe.value
         self.result_is_leaf = isinstance(value, float)
@@ -46,11 +47,20 @@ class Kernel:
                 return interpret(self.program, inputs)
             finally:
                 sweep.now = before
-        if self.native is None:
+        return self.natively(inputs)
+
+    def natively(self, inputs: list[Any]) -> list[Any]:
+        """Outputs for plain arrays and numbers, by machine code."""
+        fixed: tuple[bool, ...] = ()
+        if any(type(x) is np.ndarray and x.size >= LONG for x in inputs):
+            single = tuple(type(x) is not np.ndarray or x.ndim == 0 for x in inputs)
+            fixed = single if any(single) else ()
+        native = self.native.get(fixed)
+        if native is None:
             from probdiff.compiler.native.kernel import elementwise_kernel
 
-            self.native = elementwise_kernel(inlined(self.program))
-        out: list[Any] = self.native(*inputs)
+            native = self.native[fixed] = elementwise_kernel(inlined(self.program), fixed)
+        out: list[Any] = native(*inputs)
         return out
 
 

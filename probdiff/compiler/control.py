@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from probdiff.compiler.interpret import interpret
-from probdiff.ops.control import CALL, COND, WHILE, Control, shapes_of_scan
+from probdiff.ops.control import CALL, COND, QUADRATURE, WHILE, Control, rule, shapes_of_scan
 from probdiff.ops.dispatch import shape_of
 
 
@@ -22,6 +22,8 @@ def evaluate(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> 
         results = tuple(_exact(interpret(params["body"], list(operands))))
     elif op is COND:
         results = _cond(operands, params)
+    elif op is QUADRATURE:
+        results = _quadrature(operands, params)
     else:
         results = _while(operands, params) if op is WHILE else _scan(op, operands, params)
     if op.batch(operands, params) == ():
@@ -53,6 +55,15 @@ def _while(operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]
             carry = [np.where(going, a, b) for a, b in zip(new, carry, strict=True)]
         going = going & interpret(params["cond"], [*carry, *check])[0]
     return tuple(_exact(carry))
+
+
+def _quadrature(operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    on, *consts = operands
+    sums: list[Any] = [0.0] * len(params["body"].outputs)
+    for x, weight in zip(*rule(params["panels"]), strict=True):
+        terms = interpret(params["body"], [x, *consts])
+        sums = [total + weight * y for total, y in zip(sums, terms, strict=True)]
+    return tuple(np.where(on, total, 0.0)[()] for total in sums)
 
 
 def _scan(op: Control, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:

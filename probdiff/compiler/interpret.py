@@ -14,7 +14,13 @@ from probdiff.tree import Array
 def interpret(program: Program, inputs: list[Array]) -> list[Array]:
     """Values of the program's outputs."""
     values: dict[Node, Array] = dict(zip(program.inputs, inputs, strict=True))
-    for node in program.nodes:
+    evaluate(program.nodes, values)
+    return [values[o] if type(o) is Node else o for o in program.outputs]
+
+
+def evaluate(nodes: list[Node], values: dict[Node, Array]) -> None:
+    """Add the values of some nodes, in order, to those that are known."""
+    for node in nodes:
         args = [values[a] if type(a) is Node else a for a in node.args]
         op = node.op
         if op is PROJECT:
@@ -23,4 +29,3 @@ def interpret(program: Program, inputs: list[Array]) -> list[Array]:
             values[node] = op.run(*args, **node.params)
         else:
             values[node] = apply(op, *args, **node.params)
-    return [values[o] if type(o) is Node else o for o in program.outputs]

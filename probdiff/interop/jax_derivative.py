@@ -19,46 +19,17 @@ from probdiff.compiler.xla.library import canonical, cast, jax, jnp, no_tangent
 from probdiff.compiler.xla.lower import evaluate, run
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
-from probdiff.graph.trace import capture
+from probdiff.interop.programs import Parts, kinds_of, moving, recorded
 from probdiff.ops.dispatch import dtype_of, new_level, shape_of
-from probdiff.tree import flatten
 
 Function = Callable[..., list[Any]]
 
 
-def recorded(f: Callable[..., Any], kinds: Sequence[Any]) -> Program:
-    """f of leaves of these shapes and dtypes, which returns a list of numbers and arrays, as a program."""
-    spec = flatten(tuple(0.0 for _ in kinds))[1]
-    return capture(f, spec, list(kinds), list(range(len(kinds)))).program
-
-
-def kinds_of(nodes: Sequence[Any]) -> list[Any]:
-    """Shapes and dtypes."""
-    return [(shape_of(n), dtype_of(n)) for n in nodes]
-
-
-def moving(nodes: Sequence[Any]) -> list[int]:
-    """Which of them have a tangent."""
-    return [k for k, n in enumerate(nodes) if dtype_of(n).kind == "f"]
-
-
-class Split:
-    """A program in two parts: what is linear in its last `count` inputs, and what that part needs of the others."""
+class Split(Parts):
+    """The two parts of a program as functions of JAX, the first one with derivatives of its own."""
 
     def __init__(self, program: Program, count: int) -> None:
-        n = len(program.inputs) - count
-        self.inputs, self.dots = program.inputs[:n], program.inputs[n:]
-        self.outputs = program.outputs
-        self.linear: list[Node] = []
-        on = set(self.dots)
-        for node in program.nodes:
-            if any(a in on for a in node.args if isinstance(a, Node)):
-                on.add(node)
-                self.linear.append(node)
-        self.depends = [isinstance(o, Node) and o in on for o in program.outputs]
-        wanted = [*(a for node in self.linear for a in node.args), *program.outputs]
-        fixed = {a: None for a in wanted if isinstance(a, Node) and a not in on and a.op is not None}
-        self.partials = list(fixed)
+        super().__init__(program, count)
         self.function = differentiable(Program(self.inputs, self.partials))
 
     def __call__(self, xs: Sequence[Any]) -> tuple[list[Any], Callable[..., list[Any]]]:

@@ -7,6 +7,7 @@ node for each. A branch or loop whose body is a program of scalars acts elementw
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,18 @@ class Scan(Control):
         return shapes_of_scan(params, self.batch(args, params))
 
 
+class Quadrature(Control):
+    """Sums of `body`(node, *constants) times weights over a rule on [0, 1]; zero where the first operand is false.
+
+    It occurs in formulas of special functions, whose derivatives are formulas of their own.
+    """
+
+    name = "quadrature"
+
+    def outputs(self, args: tuple[Any, ...], params: dict[str, Any]) -> Kinds:
+        return [(self.batch(args, params), np.dtype(float)) for _ in params["body"].outputs]
+
+
 class Call(Control):
     """A function with its own rules in a recording that is differentiated later: `rules` is the function."""
 
@@ -124,6 +137,15 @@ class CallDensity(Control):
         return logp[0], grad
 
 
+@functools.cache
+def rule(panels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights on [0, 1]: Gauss and Legendre's rule of sixteen nodes on panels that grow linearly."""
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    bounds = (np.arange(panels + 1.0) / panels) ** 2
+    half = 0.5 * np.diff(bounds)[:, None]
+    return (bounds[:-1, None] + half * (nodes + 1.0)).ravel(), (half * weights).ravel()
+
+
 def shapes_of_scan(params: dict[str, Any], batch: tuple[int, ...] = ()) -> Kinds:
     """Carries as they went in, then rows stacked."""
     k, body = params["carry"], params["body"]
@@ -153,5 +175,6 @@ PROJECT = Project()
 COND = Cond()
 WHILE = While()
 SCAN = Scan()
+QUADRATURE = Quadrature()
 CALL = Call()
 CALL_DENSITY = CallDensity()

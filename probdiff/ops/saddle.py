@@ -17,9 +17,13 @@ __all__ = [
     "beta_kernel",
     "expm1_less",
     "gamma_kernel",
+    "large_beta_kernel",
+    "large_gamma_kernel",
     "log1p_less",
     "log_less_psi",
+    "log_less_psi_series",
     "stirling_error",
+    "stirling_series",
 ]
 
 LARGE = 10.0  # Stirling's series is exact to rounding from here on, and a difference of log-gammas still is
@@ -28,11 +32,11 @@ HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 def expm1_less(e: Any) -> Any:
     """exp(e) - 1 - e."""
-    small = np.clip(e, -0.5, 0.5)
-    series = small / 15.0
+    small = np.minimum(np.maximum(e, -0.5), 0.5)
+    series: Any = 1.0 / math.factorial(15)
     for k in range(14, 1, -1):
-        series = (series + 1.0) * small / k
-    return np.where(abs(e) <= 0.5, series * small, np.expm1(e) - e)
+        series = series * small + 1.0 / math.factorial(k)
+    return np.where(abs(e) <= 0.5, series * (small * small), np.expm1(e) - e)
 
 
 def log1p_less(y: Any) -> Any:
@@ -47,7 +51,7 @@ def log1p_less(y: Any) -> Any:
 
 def _deviance(x: Any, m: Any, difference: Any) -> Any:
     """x log(x / m) + m - x, given the difference x - m."""
-    return np.where(abs(difference) < 0.4 * m, m * _bend(difference / m), x * (np.log(x) - np.log(m)) - difference)
+    return np.where(abs(difference) < 0.9 * m, m * _bend(difference / m), x * (np.log(x) - np.log(m)) - difference)
 
 
 def _bend(d: Any) -> Any:
@@ -55,36 +59,55 @@ def _bend(d: Any) -> Any:
     return (1.0 + d) * log1p_less(d) + d * d
 
 
-def stirling_error(a: Any) -> Any:
-    """log Γ(a) - [(a - 1/2) log a - a + log(2π)/2]."""
+def stirling_series(a: Any) -> Any:
+    """log Γ(a) - [(a - 1/2) log a - a + log(2π)/2] for a >= LARGE."""
     w = 1.0 / a
     v = w * w
-    series = 1 / 12 + v * (-1 / 360 + v * (1 / 1260 + v * (-1 / 1680 + v * (1 / 1188 + v * (-691 / 360360 + v / 156)))))
-    return np.where(a < LARGE, sp.gammaln(a) - ((a - 0.5) * np.log(a) - a + HALF_LOG_2PI), w * series)
+    terms = -1 / 1680 + v * (1 / 1188 + v * (-691 / 360360 + v / 156))
+    return w * (1 / 12 + v * (-1 / 360 + v * (1 / 1260 + v * terms)))
+
+
+def stirling_error(a: Any) -> Any:
+    """log Γ(a) - [(a - 1/2) log a - a + log(2π)/2]."""
+    return np.where(a < LARGE, sp.gammaln(a) - ((a - 0.5) * np.log(a) - a + HALF_LOG_2PI), stirling_series(a))
+
+
+def log_less_psi_series(a: Any) -> Any:
+    """log a - ψ(a) for a >= LARGE."""
+    w = 1.0 / a
+    v = w * w
+    terms = 1 / 12 + v * (-1 / 120 + v * (1 / 252 + v * (-1 / 240 + v * (1 / 132 + v * (-691 / 32760 + v / 12)))))
+    return w * (0.5 + w * terms)
 
 
 def log_less_psi(a: Any) -> Any:
     """log a - ψ(a), which tends to 1 / (2 a)."""
-    w = 1.0 / a
-    v = w * w
-    terms = 1 / 12 + v * (-1 / 120 + v * (1 / 252 + v * (-1 / 240 + v * (1 / 132 + v * (-691 / 32760 + v / 12)))))
-    return np.where(a < LARGE, np.log(a) - sp.psi(a), w * (0.5 + w * terms))
+    return np.where(a < LARGE, np.log(a) - sp.psi(a), log_less_psi_series(a))
+
+
+def large_gamma_kernel(a: Any, x: Any) -> Any:
+    """log [x^a exp(-x) / Γ(a)] for a >= LARGE."""
+    return 0.5 * np.log(a) - _deviance(a, x, a - x) - stirling_series(a) - HALF_LOG_2PI
 
 
 def gamma_kernel(a: Any, x: Any) -> Any:
     """log [x^a exp(-x) / Γ(a)]."""
-    saddle = 0.5 * np.log(a) - _deviance(a, x, a - x) - stirling_error(a) - HALF_LOG_2PI
-    return np.where(a < LARGE, sp.xlogy(a, x) - x - sp.gammaln(a), saddle)
+    return np.where(a < LARGE, sp.xlogy(a, x) - x - sp.gammaln(a), large_gamma_kernel(a, x))
+
+
+def large_beta_kernel(a: Any, b: Any, t: Any, q: Any) -> Any:
+    """log [t^a q^b / B(a, b)], q = 1 - t, for a, b >= LARGE."""
+    n = a + b
+    rest = a * q - b * t  # a - n t
+    corrections = stirling_series(n) - stirling_series(a) - stirling_series(b) - HALF_LOG_2PI
+    return corrections + 0.5 * np.log(a * (b / n)) - _deviance(a, n * t, rest) - _deviance(b, n * q, -rest)
 
 
 def beta_kernel(a: Any, b: Any, t: Any, q: Any, log_t: Any, log_q: Any) -> Any:
     """log [t^a q^b / B(a, b)], q = 1 - t."""
     n = a + b
-    rest = a * q - b * t  # a - n t
-    corrections = stirling_error(n) - stirling_error(a) - stirling_error(b) - HALF_LOG_2PI
-    saddle = corrections + 0.5 * np.log(a * (b / n)) - _deviance(a, n * t, rest) - _deviance(b, n * q, -rest)
     small, large = np.minimum(a, b), np.maximum(a, b)
     fraction = small / n
     powers = (small - 0.5) * np.log(fraction) + (large - 0.5) * np.log1p(-fraction) - 0.5 * np.log(n)
     log_beta = powers + stirling_error(a) + stirling_error(b) - stirling_error(n) + HALF_LOG_2PI
-    return np.where(small < LARGE, a * log_t + b * log_q - log_beta, saddle)
+    return np.where(small < LARGE, a * log_t + b * log_q - log_beta, large_beta_kernel(a, b, t, q))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import special as sp
 
 from probdiff.ops import incomplete_rows  # noqa: F401  (the rows of incomplete integrals join the table)
 from probdiff.ops.dispatch import apply
-from probdiff.ops.elementwise import row, rows
+from probdiff.ops.elementwise import Elementwise, row, rows
 from probdiff.tree import Array
 
 TWO_OVER_SQRT_PI = 2.0 / np.sqrt(np.pi)
@@ -20,6 +21,28 @@ LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 def _density(x: Array) -> Array:
     return np.exp(-0.5 * x * x - LOG_SQRT_2PI)
+
+
+# Families without a counterpart in SciPy, whose derivatives are of the next order. Machine code evaluates them.
+def _by_formula(op: Elementwise, x: Any) -> Any:
+    from probdiff.compiler.native.routine import evaluator
+
+    return evaluator(op)(x).astype(x.dtype if getattr(x, "dtype", None) == np.float32 else float)
+
+
+@functools.cache
+def _ierfcx(n: int) -> Elementwise:
+    """exp(x²) times the n-th repeated integral of erfc."""
+    slope = lambda x, z: -2.0 * (n + 1) * apply(_ierfcx(n + 1), x)  # noqa: E731
+    op = Elementwise(f"ierfcx{n}", lambda x: _by_formula(op, x), (slope,))
+    return op
+
+
+@functools.cache
+def _exprel(n: int) -> Elementwise:
+    """The n-th derivative of exprel, the integral of t^n exp(x t) over [0, 1]."""
+    op = Elementwise(f"exprel{n}", lambda x: _by_formula(op, x), (lambda x, z: apply(_exprel(n + 1), x),))
+    return op
 
 
 # Gamma and beta
@@ -38,7 +61,7 @@ row("betaln", sp.betaln, dx=lambda a, b, z: sp.psi(a) - sp.psi(a + b), dy=lambda
 # Error functions and the normal distribution
 row("erf", sp.erf, dx=lambda x, z: TWO_OVER_SQRT_PI * np.exp(-x * x))
 row("erfc", sp.erfc, dx=lambda x, z: -TWO_OVER_SQRT_PI * np.exp(-x * x))
-row("erfcx", sp.erfcx, dx=lambda x, z: 2.0 * x * z - TWO_OVER_SQRT_PI)
+row("erfcx", sp.erfcx, dx=lambda x, z: -2.0 * apply(_ierfcx(1), x))
 row("erfinv", sp.erfinv, dx=lambda x, z: SQRT_PI_OVER_2 * np.exp(z * z))
 row("erfcinv", sp.erfcinv, dx=lambda x, z: -SQRT_PI_OVER_2 * np.exp(z * z))
 row("ndtr", sp.ndtr, dx=lambda x, z: _density(x))
@@ -54,7 +77,7 @@ row("xlog1py", sp.xlog1py, dx=lambda x, y, z: np.log1p(y), dy=lambda x, y, z: _o
 row("entr", sp.entr, dx=lambda x, z: -1.0 - np.log(x))
 row("rel_entr", sp.rel_entr, dx=lambda x, y, z: 1.0 + np.log(x / y), dy=lambda x, y, z: -x / y)
 row("kl_div", sp.kl_div, dx=lambda x, y, z: np.log(x / y), dy=lambda x, y, z: 1.0 - x / y)
-row("exprel", sp.exprel, dx=lambda x, z: (np.exp(x) - z) / x)
+row("exprel", sp.exprel, dx=lambda x, z: apply(_exprel(1), x))
 row("cosm1", sp.cosm1, dx=lambda x, z: -np.sin(x))
 
 # Bessel functions

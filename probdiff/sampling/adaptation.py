@@ -5,10 +5,12 @@ Windows and constants are those of the Stan reference manual; dual averaging is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, inf, isfinite, log, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from probdiff.sampling.kernel import Kernel, LogDensity, Settings, State, Vector, settings
 from probdiff.sampling.metric import Metric, held
@@ -151,7 +153,7 @@ def windows(tune: int) -> list[Window]:
 def first_step_size(
     rng: np.random.Generator, logdensity: LogDensity, state: State, metric: Metric, eps: float
 ) -> float:
-    """Double or halve `eps`, at most 50 times, until one leapfrog step crosses an acceptance of 0.8.
+    """The step size near `eps` at which one leapfrog step crosses an acceptance of 0.8; see `crossing`.
 
     A step that lands where there is no finite energy counts as refused, so the search goes to smaller steps and ends.
     """
@@ -159,21 +161,32 @@ def first_step_size(
     energy = 0.5 * float(r @ r) - state.logp
     force = metric.pull(state.grad)
 
-    def good(eps: float) -> bool:
+    def good(eps: Vector) -> NDArray[np.bool_]:
         half = r + 0.5 * eps * force
         logp, grad = logdensity(state.q + eps * metric.spread(half))
         end = half + 0.5 * eps * metric.pull(grad)
-        error = 0.5 * float(end @ end) - float(logp) - energy
-        return isfinite(error) and error < -log(0.8)
+        return accepted(np.array([0.5 * float(end @ end) - float(logp) - energy]))
 
+    return float(crossing(good, np.array([eps]))[0])
+
+
+def accepted(energy_error: Vector) -> NDArray[np.bool_]:
+    """Whether an acceptance is above 0.8."""
+    return np.isfinite(energy_error) & (energy_error < -log(0.8))
+
+
+def crossing(good: Callable[[Vector], NDArray[np.bool_]], eps: Vector) -> Vector:
+    """Each of `eps` doubled or halved, at most 50 times, to the last one for which `good` is true."""
     upwards = good(eps)
+    moving = np.ones(len(eps), dtype=bool)
     for _ in range(MAX_DOUBLINGS):
-        following = eps * (2.0 if upwards else 0.5)
-        if not EPS_MIN <= following <= EPS_MAX:
+        following = eps * np.where(upwards, 2.0, 0.5)
+        moving &= (EPS_MIN <= following) & (following <= EPS_MAX)
+        if not moving.any():
             break
-        if good(following) != upwards:
-            return eps if upwards else following
-        eps = following
+        crossed = moving & (good(np.where(moving, following, eps)) != upwards)
+        eps = np.where(moving & ~(crossed & upwards), following, eps)
+        moving &= ~crossed
     return eps
 
 

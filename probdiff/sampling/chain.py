@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite
 from time import perf_counter
 from typing import Any, Protocol
@@ -24,11 +24,30 @@ Piece = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Draws of a few transitions and their statistics, a row each."""
 
 
-class Moving(Protocol):
-    """What a run asks of a chain, whatever its kernel.
+class Block:
+    """A piece of chains that move together: draws (n, chain, dim) and statistics, where they are until looked at.
+
+    They may be arrays of a device, of which the first n rows count.
+    """
+
+    def __init__(self, q: Any, stats: Any, n: int) -> None:
+        self.n = n
+        self._arrays = q, stats
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        q, stats = self._arrays
+        if not isinstance(q, np.ndarray):
+            q, stats = self._arrays = np.asarray(q)[: self.n], np.asarray(stats)[: self.n]
+        yield q
+        yield stats
+
+
+class Mover(Protocol):
+    """What a crew moves, whatever the kernel: a chain, or several that move together and are its `lanes`.
 
     It may also have `gradients`, the leapfrog steps since it was built, `tree_depth`, the mean of the last transitions,
-    and `native = True` if no Python runs in its transitions, so that it may move in a thread.
+    and `native = True` if no Python runs in its transitions, so that it may move in a thread. One chain keeps pieces,
+    several keep blocks.
     """
 
     index: int
@@ -37,8 +56,8 @@ class Moving(Protocol):
     keep_warmup: bool
     done_iterations: int
     divergences: int
-    kept: list[Piece]
-    warmup_kept: list[Piece]
+    kept: Any
+    warmup_kept: Any
 
     @property
     def finished(self) -> bool: ...
@@ -46,6 +65,21 @@ class Moving(Protocol):
     def length(self) -> int: ...
     @property
     def step_size(self) -> float: ...
+
+    def advance(self, seconds: float = inf) -> None: ...
+    def snapshot(self) -> dict[str, NDArray[Any]]: ...
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+class Drawn(Protocol):
+    """One chain, as its draws are gathered from it."""
+
+    index: int
+
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def length(self) -> int: ...
     @property
     def q(self) -> NDArray[np.float64]: ...
     @property
@@ -55,9 +89,15 @@ class Moving(Protocol):
     @property
     def warmup_info(self) -> NDArray[np.float64]: ...
 
-    def advance(self, seconds: float = inf) -> None: ...
-    def snapshot(self) -> dict[str, NDArray[Any]]: ...
-    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None: ...
+
+class Moving(Mover, Drawn, Protocol):
+    """A chain that moves alone."""
+
+
+def lanes_of(chain: Any) -> Sequence[Any]:
+    """The chains that a moving thing stands for: itself, or its lanes."""
+    lanes: Sequence[Any] = getattr(chain, "lanes", (chain,))
+    return lanes
 
 
 def generator(seed: int, chain: int) -> np.random.Generator:
@@ -180,6 +220,17 @@ def _generator_state(rng: np.random.Generator) -> NDArray[np.uint8]:
 def rows(pieces: Sequence[NDArray[np.float64]], width: int) -> NDArray[np.float64]:
     """The rows of all pieces."""
     return np.concatenate(pieces) if pieces else np.zeros((0, width))
+
+
+def chain_of(kernel: Kernel, index: int, model: Model, rng: np.random.Generator, state: State,
+             settings: Mapping[str, Any]) -> Moving:  # fmt: skip
+    """A chain of the kernel's own kind, or a `Chain`, for a run of these settings."""
+    rest = settings["tune"], settings["draws"], settings["keep_warmup"]
+    make = getattr(kernel, "chain", None)
+    made: Moving = (
+        Chain(index, model, kernel, rng, state, *rest) if make is None else make(index, model, rng, state, *rest)
+    )
+    return made
 
 
 def rectangle(lengths: Sequence[int]) -> int:

@@ -13,7 +13,7 @@ from math import inf
 from time import perf_counter
 from typing import Any
 
-from probdiff.sampling.chain import Moving
+from probdiff.sampling.chain import Mover, lanes_of
 from probdiff.sampling.checkpoint import Checkpoint
 from probdiff.sampling.kernel import Vector
 from probdiff.sampling.progress import ChainProgress, Progress
@@ -71,7 +71,7 @@ class Crew:
     A thread knows the crew and not the handle of the run, so that a handle that nobody holds can stop it.
     """
 
-    def __init__(self, model: Stoppable, chains: Sequence[Moving], most: int, seconds: float,
+    def __init__(self, model: Stoppable, chains: Sequence[Mover], most: int, seconds: float,
                  checkpoint: Checkpoint | None, every: float) -> None:  # fmt: skip
         self.model, self.chains, self.most = model, chains, most
         self.checkpoint, self.every = checkpoint, every
@@ -96,7 +96,7 @@ class Crew:
         atexit.unregister(_end_all)
         atexit.register(_end_all)
 
-    # Moving chains.
+    # Mover chains.
 
     def start(self, threads: int) -> None:
         """Begin to work, in so many threads."""
@@ -134,7 +134,7 @@ class Crew:
             finally:
                 self._put_back(chain)
 
-    def _take(self) -> Moving | None:
+    def _take(self) -> Mover | None:
         with self.changed:
             while self.paused and not self.stopping:
                 self.changed.wait(POLL)
@@ -143,7 +143,7 @@ class Crew:
             self.busy += 1
             return self.queue.popleft()
 
-    def _put_back(self, chain: Moving) -> None:
+    def _put_back(self, chain: Mover) -> None:
         with self.changed:
             self.busy -= 1
             if not chain.finished:
@@ -152,7 +152,7 @@ class Crew:
                 self._stop_clock()
             self.changed.notify_all()
 
-    def _turn(self, chain: Moving) -> None:
+    def _turn(self, chain: Mover) -> None:
         track = self.tracks[chain.index]
         began, before = perf_counter(), chain.done_iterations
         self.moving.add(chain.index)
@@ -167,7 +167,7 @@ class Crew:
         if chain.finished or now >= track.due:
             self.save(chain)
 
-    def _measure(self, chain: Moving) -> None:
+    def _measure(self, chain: Mover) -> None:
         """More threads, if machine code runs so long at a time that they are faster than one."""
         self.measured = True
         chain.advance(0)  # compiles
@@ -176,7 +176,7 @@ class Crew:
         if perf_counter() - began > PIECE_PAYS:
             self.start(self.most - 1)
 
-    def _fail(self, chain: Moving, error: BaseException) -> None:
+    def _fail(self, chain: Mover, error: BaseException) -> None:
         if not isinstance(error, KeyboardInterrupt):
             error.add_note(f"This was transition {chain.done_iterations} of chain {chain.index}.")
         if self.error is None:
@@ -235,7 +235,7 @@ class Crew:
 
     # Keeping and telling.
 
-    def save(self, chain: Moving) -> None:
+    def save(self, chain: Mover) -> None:
         """Write what is new of a chain that stands still to the checkpoint; a failure ends nothing."""
         track = self.tracks[chain.index]
         if self.checkpoint is None or chain.index in self.moving or track.saved == chain.done_iterations:
@@ -284,12 +284,13 @@ class Crew:
         trouble = f"{type(self.error).__name__}: {self.error}" if self.state == "failed" else self.trouble
         return Progress(chains, self.state, self.seconds, whole, rate, trouble)
 
-    def _chain_progress(self, chain: Moving) -> ChainProgress:
+    def _chain_progress(self, chain: Mover) -> ChainProgress:
         track = self.tracks[chain.index]
         remaining = chain.total - chain.done_iterations
         gradients = getattr(chain, "gradients", None)
         return ChainProgress(
             chain=chain.index,
+            lanes=len(lanes_of(chain)),
             iteration=chain.done_iterations,
             total=chain.total,
             tune=chain.tune,

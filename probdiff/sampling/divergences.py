@@ -14,7 +14,7 @@ from probdiff.errors import UnsupportedError
 from probdiff.sampling.predictive import by_outcome, model_of
 
 if TYPE_CHECKING:
-    from probdiff.sampling.chain import Moving
+    from probdiff.sampling.chain import Drawn
     from probdiff.sampling.draws import Draws
 
 Arrays = dict[str, NDArray[Any]]
@@ -47,7 +47,7 @@ class Divergence:
     worst_observation: str | None
 
 
-def collect(chains: Sequence[Moving], n: int) -> Arrays:
+def collect(chains: Sequence[Drawn], n: int) -> Arrays:
     """The divergences that the chains remember from their first `n` draws, as arrays; {} without any."""
     found = [
         (c, i, q, p) for c, chain in enumerate(chains) for i, q, p in getattr(chain, "diverged", ()) if i < n

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from probdiff.errors import DataError, ParameterError
+from probdiff.sampling.chees import ChEES
 from probdiff.sampling.hmc import HMC
 from probdiff.sampling.kernel import Kernel, State
 from probdiff.sampling.nuts import NUTS
@@ -20,7 +21,7 @@ from probdiff.sampling.target import Model
 
 SAME = 1e-8
 """Relative difference of log-densities up to which a model is the same on another machine."""
-KERNELS: dict[str, type] = {"HMC": HMC, "NUTS": NUTS}
+KERNELS: dict[str, type] = {"HMC": HMC, "NUTS": NUTS, "ChEES": ChEES}
 
 Fingerprint = dict[str, Any]
 

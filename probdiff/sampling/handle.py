@@ -15,6 +15,7 @@ from probdiff.errors import ProbdiffError
 from probdiff.sampling.crew import POLL, Crew
 from probdiff.sampling.draws import Draws
 from probdiff.sampling.progress import Display, Progress, is_open
+from probdiff.sampling.remote import RemoteCrew
 
 
 class Run:
@@ -25,7 +26,7 @@ class Run:
     A handle that nobody holds any more stops its run.
     """
 
-    def __init__(self, crew: Crew, gather: Callable[[str], Draws], progress: bool) -> None:
+    def __init__(self, crew: Crew | RemoteCrew, gather: Callable[[str], Draws], progress: bool) -> None:
         self._crew, self._gather = crew, gather
         self._draws: Draws | None = None
         self._warned = False
@@ -97,7 +98,7 @@ class Run:
 
     def _wait(self, seconds: float) -> None:
         crew = self._crew
-        if not crew.threads:
+        if isinstance(crew, Crew) and not crew.threads:
             crew.work()
             return
         until = perf_counter() + seconds
@@ -122,8 +123,9 @@ class Run:
         self._warn()
 
     def _save(self) -> None:
-        for chain in self._crew.chains:
-            self._crew.save(chain)
+        if isinstance(self._crew, Crew):  # others write themselves
+            for chain in self._crew.chains:
+                self._crew.save(chain)
 
     def _warn(self) -> None:
         """Say once that the checkpoint fails."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -19,40 +20,55 @@ from probdiff.sampling.target import Model
 from probdiff.tree import Array
 
 if TYPE_CHECKING:
+    from probdiff.sampling.device import Device
+    from probdiff.sampling.lockstep_nuts import NutsMotion
     from probdiff.sampling.nuts_chain import NutsChain
+
+
+def one(levels: int) -> Any:
+    """The program of one transition of a chain, and of what its step size learns from it."""
+    from probdiff.sampling.random import uniform
+    from probdiff.sampling.trajectory import transition  # loads SciPy's special functions
+
+    def run(
+        address: Array, q: Array, logp: Array, force: Array, a: Averaging, metric: Metric, key: Array,
+        n: Array, max_depth: Array, target: Array, jitter: Array, tuning: Array,
+    ) -> Any:  # fmt: skip
+        stride = np.uint64(q.shape[0] + (4 << levels))  # random numbers of one transition, at most
+        eps = a.eps * (1.0 + jitter * (2.0 * uniform(key, n + stride - np.uint64(1)) - 1.0))
+        out = transition(address, q, logp, force, eps, metric, key, n, max_depth, levels)
+        new = out.proposal
+        learnt = a.update(out.acceptance_rate, target)
+        following = Averaging(*(np.where(tuning, y, x) for x, y in zip(a, learnt, strict=True)))
+        info = (
+            new.logp, out.acceptance_rate, eps, out.n_steps, out.n_steps * eps, out.diverging, new.energy,
+            new.energy - out.start_energy, out.tree_depth,
+            (out.tree_depth == max_depth) & ~out.turned & ~out.diverging, out.max_energy_error,
+        )  # fmt: skip
+        row = np.stack([np.float64(1.0) * x for x in info])
+        return (new.q, new.logp, new.force, following, n + stride), (
+            new.q,
+            new.force,
+            row,
+            (out.last.q, out.last.r),
+        )
+
+    return run
 
 
 def piece(length: int, levels: int) -> Any:
     """The program of `length` transitions of a chain."""
     from probdiff.ad.control import scan
-    from probdiff.sampling.random import uniform
-    from probdiff.sampling.trajectory import transition  # loads SciPy's special functions
+
+    move = one(levels)
 
     def run(
         address: Array, q: Array, logp: Array, force: Array, averaging: Averaging, metric: Metric, key: Array,
         counter: Array, max_depth: Array, target: Array, jitter: Array, tuning: Array,
     ) -> Any:  # fmt: skip
-        stride = np.uint64(q.shape[0] + (4 << levels))  # random numbers of one transition, at most
-
         def step(carry: Any, _: None) -> Any:
             q, logp, force, a, n = carry
-            eps = a.eps * (1.0 + jitter * (2.0 * uniform(key, n + stride - np.uint64(1)) - 1.0))
-            out = transition(address, q, logp, force, eps, metric, key, n, max_depth, levels)
-            new = out.proposal
-            learnt = a.update(out.acceptance_rate, target)
-            following = Averaging(*(np.where(tuning, y, x) for x, y in zip(a, learnt, strict=True)))
-            info = (
-                new.logp, out.acceptance_rate, eps, out.n_steps, out.n_steps * eps, out.diverging, new.energy,
-                new.energy - out.start_energy, out.tree_depth,
-                (out.tree_depth == max_depth) & ~out.turned & ~out.diverging, out.max_energy_error,
-            )  # fmt: skip
-            row = np.stack([np.float64(1.0) * x for x in info])
-            return (new.q, new.logp, new.force, following, n + stride), (
-                new.q,
-                new.force,
-                row,
-                (out.last.q, out.last.r),
-            )
+            return move(address, q, logp, force, a, metric, key, n, max_depth, target, jitter, tuning)
 
         return scan(step, (q, logp, force, averaging, counter), None, length=length)
 
@@ -130,3 +146,10 @@ class NUTS:
         from probdiff.sampling.nuts_chain import NutsChain
 
         return NutsChain(index, model, self, rng, state, tune, draws, keep_warmup)
+
+    def motion(self, device: Device, rngs: Sequence[np.random.Generator], states: Sequence[State],
+               tune: int) -> NutsMotion:  # fmt: skip
+        """Chains of this kernel under XLA."""
+        from probdiff.sampling.lockstep_nuts import NutsMotion
+
+        return NutsMotion(self, device, rngs, states, tune)

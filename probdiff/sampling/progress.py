@@ -23,10 +23,12 @@ class ChainProgress:
 
     iteration, total  transitions made, and in all; the first `tune` are warm-up
     divergences       after warm-up
-    step_size         of the next transition
+    step_size         of the next transition; None where it is not known
     tree_depth        mean of the last transitions; None for kernels without trees
     gradients         leapfrog steps since the run began or was resumed, each with one gradient; None if not counted
     seconds_left      by the pace of the last transitions, were it alone; None before the first
+    lanes             the number of chains from this one on that move together: transitions are those of one of them,
+                      divergences and gradients those of all
     """
 
     chain: int
@@ -34,11 +36,17 @@ class ChainProgress:
     total: int
     tune: int
     divergences: int
-    step_size: float
+    step_size: float | None
     tree_depth: float | None
     gradients: int | None
     gradients_per_second: float | None
     seconds_left: float | None
+    lanes: int = 1
+
+    @property
+    def name(self) -> str:
+        """The number of the chain, or of the first and last of those that move together."""
+        return str(self.chain) if self.lanes == 1 else f"{self.chain}-{self.chain + self.lanes - 1}"
 
     @property
     def phase(self) -> str:
@@ -73,7 +81,7 @@ class Progress:
     @property
     def line(self) -> str:
         """All of it in a line of text."""
-        done, total = sum(c.iteration for c in self.chains), sum(c.total for c in self.chains)
+        done, total = sum(c.iteration * c.lanes for c in self.chains), sum(c.total * c.lanes for c in self.chains)
         parts = [
             f"{done} of {total} transitions ({self.fraction:.0%})",
             f"{sum(c.divergences for c in self.chains)} divergent",
@@ -89,7 +97,8 @@ class Progress:
         heading = ("chain", "draws", "phase", "divergent", "step size", "depth", "gradients/s", "left")
         return [heading] + [
             (
-                str(c.chain), f"{c.iteration}/{c.total}", c.phase, str(c.divergences), f"{c.step_size:.3g}",
+                c.name, f"{c.iteration}/{c.total}", c.phase, str(c.divergences),
+                "-" if c.step_size is None else f"{c.step_size:.3g}",
                 "-" if c.tree_depth is None else f"{c.tree_depth:.1f}", in_short(c.gradients_per_second),
                 "" if c.phase == "done" else clock(c.seconds_left),
             )

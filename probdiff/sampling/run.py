@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from probdiff.errors import ParameterError, UnsupportedError
-from probdiff.sampling.chain import Chain, Moving, generator, rectangle, starting_state
+from probdiff.sampling.backend import Backend, Precision, check_backend, lockstep
+from probdiff.sampling.chain import Drawn, Mover, Moving, chain_of, generator, lanes_of, rectangle, starting_state
 from probdiff.sampling.checkpoint import Checkpoint, check_path
 from probdiff.sampling.crew import Crew, Stoppable
 from probdiff.sampling.diagnose import quick
@@ -27,7 +27,8 @@ from probdiff.sampling.hmc import is_real
 from probdiff.sampling.kernel import Info, Kernel, State, Vector
 from probdiff.sampling.nuts import NUTS
 from probdiff.sampling.pilot import Reparam, in_coordinates
-from probdiff.sampling.store import check_format
+from probdiff.sampling.remote import Executor, Job, RemoteCrew, check_executor
+from probdiff.sampling.store import check_format, state_of
 from probdiff.sampling.target import Model
 
 THREADS_PAY = 100e-6
@@ -42,12 +43,14 @@ Path = str | PathLike[str]
 def sample(posterior: Model, draws: int = ..., tune: int = ..., chains: int = ..., seed: int | None = ...,
            kernel: Kernel | None = ..., init: ArrayLike | Mapping[str, Any] | None = ..., progress: bool | None = ...,
            keep_warmup: bool = ..., *, blocking: Literal[True] = ..., checkpoint: Path | None = ...,
-           checkpoint_every: float = ..., reparam: Reparam = ...) -> Draws: ...  # fmt: skip
+           checkpoint_every: float = ..., reparam: Reparam = ..., backend: Backend = ..., mesh: Any = ...,
+           precision: Precision = ..., executor: Executor | None = ...) -> Draws: ...  # fmt: skip
 @overload
 def sample(posterior: Model, draws: int = ..., tune: int = ..., chains: int = ..., seed: int | None = ...,
            kernel: Kernel | None = ..., init: ArrayLike | Mapping[str, Any] | None = ..., progress: bool | None = ...,
            keep_warmup: bool = ..., *, blocking: Literal[False], checkpoint: Path | None = ...,
-           checkpoint_every: float = ..., reparam: Reparam = ...) -> Run: ...  # fmt: skip
+           checkpoint_every: float = ..., reparam: Reparam = ..., backend: Backend = ..., mesh: Any = ...,
+           precision: Precision = ..., executor: Executor | None = ...) -> Run: ...  # fmt: skip
 def sample(
     posterior: Model,
     draws: int = 1000,
@@ -63,6 +66,10 @@ def sample(
     checkpoint: Path | None = None,
     checkpoint_every: float = CHECKPOINT_EVERY,
     reparam: Reparam = None,
+    backend: Backend = "native",
+    mesh: Any = None,
+    precision: Precision = "float64",
+    executor: Executor | None = None,
 ) -> Draws | Run:
     """Draw from `posterior` with Hamiltonian Monte Carlo.
 
@@ -85,6 +92,15 @@ def sample(
     reparam      the form of location-scale priors by name, `{"theta": "noncentered", "beta": "centered"}`, as
                  `Posterior.reparameterised` takes it; "auto": a short pilot run chooses for each one that hangs on
                  other variables. What was chosen is `Draws.attrs["reparam"]`
+    backend      "jax": the transitions run under XLA, for all chains at once, on a GPU or TPU if JAX has one;
+                 draws stay there until the end. The random numbers are those of "native"
+    mesh         under "jax", a `jax.sharding.Mesh` of the devices to use: chains are split over its axis "chains" (the
+                 first one, if none has that name), rows of the data over its axis "data"
+    precision    under "jax", "float32" has the arrays of the log-density in single precision, sums of them and single
+                 numbers in double. A RuntimeWarning says if rounding matters where the chains are after warm-up
+    executor     runs each chain as a task of its own, and the draws are the same: `concurrent.futures`, Dask's
+                 `Client.get_executor()`, or another one with `submit`. A checkpoint must be where all workers see it;
+                 a chain that is run again, as its worker was lost, goes on from there
 
     Ctrl-C returns the draws made so far, marked in `Draws.attrs["partial"]`; before the first draw it passes through.
     """
@@ -97,6 +113,8 @@ def sample(
     if not callable(getattr(kernel, "step", None)) or not callable(getattr(kernel, "init", None)):
         raise UnsupportedError(f"sample.kernel must be a kernel such as NUTS() or HMC(), got {kernel!r}")
     _check_run("sample", posterior, progress, blocking, checkpoint_every)
+    check_backend(backend, posterior, kernel, chains, mesh, precision)
+    check_executor(executor, backend)
     posterior.check_sampleable()
     seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1)) if seed is None else int(seed)
     fields = tuple(getattr(kernel, "fields", Info._fields))
@@ -113,10 +131,17 @@ def sample(
     named = posterior.constrain_many(np.stack([s.q for s in states]))
     check_names(named, posterior.dims, posterior.coords)
     settings = {"chains": int(chains), "draws": int(draws), "tune": int(tune), "seed": seed,
-                "keep_warmup": bool(keep_warmup), "fields": list(fields)}  # fmt: skip
+                "keep_warmup": bool(keep_warmup), "fields": list(fields), "backend": backend,
+                "precision": precision}  # fmt: skip
     attrs = _attrs(settings, kernel) | told
     model = Stoppable(posterior)
-    running = _chains(model, kernel, rngs, states, settings)
+    running: Sequence[Mover]
+    if backend == "jax":
+        running = [lockstep(posterior, kernel, rngs, states, settings, mesh)]
+    elif executor is None or checkpoint is not None:
+        running = _chains(model, kernel, rngs, states, settings)
+    else:
+        running = []  # the tasks make them
     store = None
     if checkpoint is not None:
         if not all(hasattr(chain, "snapshot") for chain in running):
@@ -126,16 +151,22 @@ def sample(
             )
         page = settings | fingerprint(posterior, kernel) | {"attrs": attrs}
         store = Checkpoint.create(os.fspath(checkpoint), posterior, page, states, running)
-    crew = Crew(model, running, min(chains, os.cpu_count() or 1), perf_counter() - started, store, checkpoint_every)
+    seconds = perf_counter() - started
+    if executor is not None:
+        remote = _remote(executor, posterior, kernel, settings, store, checkpoint_every, points, seconds)
+        return _handle(posterior, kernel, remote, attrs, progress, blocking)
+    crew = Crew(model, running, min(len(running), os.cpu_count() or 1), seconds, store, checkpoint_every)
     return _launch(posterior, kernel, states[0], crew, attrs, progress, blocking)
 
 
 @overload
 def resume(path: Path, posterior: Model, kernel: Kernel | None = ..., progress: bool | None = ..., *,
-           blocking: Literal[True] = ..., checkpoint_every: float = ...) -> Draws: ...  # fmt: skip
+           blocking: Literal[True] = ..., checkpoint_every: float = ..., mesh: Any = ...,
+           executor: Executor | None = ...) -> Draws: ...  # fmt: skip
 @overload
 def resume(path: Path, posterior: Model, kernel: Kernel | None = ..., progress: bool | None = ..., *,
-           blocking: Literal[False], checkpoint_every: float = ...) -> Run: ...  # fmt: skip
+           blocking: Literal[False], checkpoint_every: float = ..., mesh: Any = ...,
+           executor: Executor | None = ...) -> Run: ...  # fmt: skip
 def resume(
     path: Path,
     posterior: Model,
@@ -144,6 +175,8 @@ def resume(
     *,
     blocking: bool = True,
     checkpoint_every: float = CHECKPOINT_EVERY,
+    mesh: Any = None,
+    executor: Executor | None = None,
 ) -> Draws | Run:
     """Go on with the run of `sample(..., checkpoint=path)`: the draws are those of the unbroken run, bit for bit.
 
@@ -164,10 +197,21 @@ def resume(
         posterior, _, _ = in_coordinates(posterior, None, settings["attrs"].get("reparam"), settings["seed"])
         store.model = posterior
         kernel = chosen_kernel(name, settings, kernel)
+        backend, precision = settings["backend"], settings["precision"]
+        check_backend(backend, posterior, kernel, settings["chains"], mesh, precision, owner="resume")
+        check_executor(executor, backend)
         check_same(name, settings, store.coordinate_names(), states, posterior)
+        if executor is not None:
+            seconds = max(state_of(store.root, c)[0]["seconds"] for c in range(settings["chains"]))
+            points = [state.q for state in states]
+            remote = _remote(executor, posterior, kernel, settings, store, checkpoint_every, points, seconds)
+            return _handle(posterior, kernel, remote, settings["attrs"], progress, blocking)
         model = Stoppable(posterior)
         rngs = [generator(settings["seed"], c) for c in range(settings["chains"])]
-        running = _chains(model, kernel, rngs, states, settings)
+        if backend == "jax":
+            running: Sequence[Mover] = [lockstep(posterior, kernel, rngs, states, settings, mesh)]
+        else:
+            running = _chains(model, kernel, rngs, states, settings)
         seconds = max([store.recall(chain) for chain in running])
     except BaseException:
         store.close()
@@ -178,13 +222,16 @@ def resume(
 
 def _chains(model: Model, kernel: Kernel, rngs: Sequence[np.random.Generator], states: Sequence[State],
             settings: Mapping[str, Any]) -> list[Moving]:  # fmt: skip
-    rest = settings["tune"], settings["draws"], settings["keep_warmup"]
-    make = getattr(kernel, "chain", functools.partial(_chain, kernel))
-    return [make(c, model, rngs[c], state, *rest) for c, state in enumerate(states)]
+    return [chain_of(kernel, c, model, rngs[c], state, settings) for c, state in enumerate(states)]
 
 
-def _chain(kernel: Kernel, index: int, model: Model, *rest: Any) -> Chain:
-    return Chain(index, model, kernel, *rest)
+def _remote(executor: Executor, posterior: Model, kernel: Kernel, settings: Mapping[str, Any], store: Checkpoint | None,
+            every: float, points: Sequence[Vector | None], seconds: float) -> RemoteCrew:  # fmt: skip
+    """The chains as tasks of an executor, which write to the store from now on."""
+    if store is not None:
+        store.close()
+    job = Job(posterior, kernel, settings, None if store is None else store.path, every)
+    return RemoteCrew(executor, job, points, seconds)
 
 
 def _attrs(settings: Mapping[str, Any], kernel: Kernel) -> dict[str, Any]:
@@ -199,17 +246,24 @@ def _attrs(settings: Mapping[str, Any], kernel: Kernel) -> dict[str, Any]:
 def _launch(posterior: Model, kernel: Kernel, start: State, crew: Crew, attrs: dict[str, Any],
             progress: bool | None, blocking: bool) -> Draws | Run:  # fmt: skip
     """Begin, and wait if `blocking`. Chains that gain nothing from threads are moved by who waits."""
-
-    def gather(what: str) -> Draws:
-        return _gather(posterior, crew.chains, kernel, attrs | {"sampling_time": crew.seconds}, what)
-
-    run = Run(crew, gather, shows(progress, blocking))
     if all(getattr(chain, "native", False) for chain in crew.chains):
         crew.start(1)  # it finds out whether more pay
     elif crew.most > 1 and _threads_pay(posterior, start):
         crew.start(crew.most)
     elif not blocking:
         crew.start(1)
+    return _handle(posterior, kernel, crew, attrs, progress, blocking)
+
+
+def _handle(posterior: Model, kernel: Kernel, crew: Crew | RemoteCrew, attrs: dict[str, Any],
+            progress: bool | None, blocking: bool) -> Draws | Run:  # fmt: skip
+    """The handle of a run that has begun, or its draws if `blocking`."""
+
+    def gather(what: str) -> Draws:
+        lanes: list[Any] = [lane for chain in crew.chains for lane in lanes_of(chain)]
+        return _gather(posterior, lanes, kernel, attrs | {"sampling_time": crew.seconds}, what)
+
+    run = Run(crew, gather, shows(progress, blocking))
     return run.wait() if blocking else run
 
 
@@ -236,7 +290,7 @@ def _check_run(owner: str, posterior: Any, progress: Any, blocking: Any, every: 
         )
 
 
-def _gather(model: Model, chains: Sequence[Moving], kernel: Kernel, attrs: dict[str, Any], what: str) -> Draws:
+def _gather(model: Model, chains: Sequence[Drawn], kernel: Kernel, attrs: dict[str, Any], what: str) -> Draws:
     """The complete draws of the chains; before the end, of those that make the largest rectangle, and `what` it is."""
     partial = not all(chain.finished for chain in chains)
     n = rectangle([chain.length for chain in chains])

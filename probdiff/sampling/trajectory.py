@@ -92,6 +92,23 @@ def energy(z: Point) -> Array:
     return 0.5 * np.sum(z.r * z.r) - z.logp
 
 
+def step_error(address: Array, q: Array, logp: Array, force: Array, metric: Metric, r: Array, eps: Array) -> Array:
+    """How much one leapfrog step from (q, r) adds to the energy."""
+    z = Point(q, r, logp, force)
+    return energy(leapfrog(address, z, eps, metric)) - energy(z)
+
+
+def path(address: Array, z: Point, eps: Array, n: Array, metric: Metric) -> Point:
+    """n leapfrog steps."""
+
+    def further(carry: Any) -> Any:
+        k, z = carry
+        return k + 1.0, leapfrog(address, z, eps, metric)
+
+    end: Point = while_loop(lambda carry: carry[0] < n, further, (np.float64(0.0), z))[1]
+    return end
+
+
 def turning(left: Array, right: Array, total: Array) -> Array:
     """Whether a trajectory with these momenta at its ends and this sum of momenta turns at one of them."""
     return (np.sum(left * total) <= 0.0) | (np.sum(right * total) <= 0.0)

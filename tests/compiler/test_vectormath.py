@@ -55,6 +55,19 @@ def power(x, y):
     return mp.sign(x) ** (int(y) % 2) * abs(x) ** y if y == mp.floor(y) else x**y
 
 
+def ierfcx(x):
+    """1 / sqrt(pi) - x erfcx(x), by its asymptotic series where the difference would need more digits."""
+    if x < 1e4:
+        return 1 / mp.sqrt(mp.pi) - x * erfcx(x)
+    r = 1 / (2 * x * x)
+    return r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r))) / mp.sqrt(mp.pi)
+
+
+def in_mpmath(x):
+    with mp.workprec(300):
+        return float(ierfcx(mp.mpf(float(x))))
+
+
 def erfcx(x):
     return mp.exp(x * x) * mp.erfc(x) if x < 1e4 else mp.hyp2f0(1, 0.5, -1 / x**2) / (x * mp.sqrt(mp.pi))
 
@@ -139,6 +152,7 @@ POINTS = {
     "erf": (mp.erf, np.concatenate([small, rng.uniform(-7, 7, 800)])),
     "erfc": (mp.erfc, np.concatenate([small, rng.uniform(-7, 28, 800)])),
     "erfcx": (erfcx, np.concatenate([small, rng.uniform(-26, 28, 800), spread(1, 1e300)])),
+    "ierfcx1": (ierfcx, np.concatenate([small, rng.uniform(-26, 28, 800), spread(1, 1e70)])),
     "erfinv": (erfinv, np.concatenate([small, unit, signed(1 - spread(1e-15, 1))])),
     "ndtr": (mp.ncdf, np.concatenate([small, rng.uniform(-39, 9, 800)])),
     "log_ndtr": (
@@ -165,6 +179,7 @@ REFERENCE = {name: getattr(np, name, None) or getattr(scipy.special, name, None)
 REFERENCE["softplus"] = lambda x: np.logaddexp(0.0, x)
 REFERENCE["trigamma"] = lambda x: scipy.special.polygamma(1, x)
 REFERENCE["erfinv"] = lambda x: np.copysign(scipy.special.erfinv(x), x)  # SciPy loses the sign of a zero
+REFERENCE["ierfcx1"] = np.vectorize(lambda x: x if x != x else 0.0 if x > 1e150 else inf if x < -30 else in_mpmath(x))
 REFERENCE["i1e"] = lambda x: np.copysign(scipy.special.i1e(x), x)
 for name in ("gammaln", "psi", "trigamma"):
     REFERENCE[f"{name}_positive"] = lambda x, f=REFERENCE[name]: np.where(x < 0, nan, f(x))

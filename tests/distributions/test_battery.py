@@ -12,6 +12,7 @@ import pytest
 from probdiff import stop_gradient
 from probdiff.distributions import Exponential
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.ops.dispatch import is_lifted
 from tests.distributions.battery import CHECKS, Case
@@ -66,7 +67,14 @@ FAULTS = [
     ("pathwise", family(pathwise=lambda self, x: x * self.scale**0)),
     ("compiled", family(cdf=lambda self, x: -np.expm1(-x / self.scale) * (1 + 1e-9 * is_lifted(x)))),
     ("sampler", family(draw=lambda self, shape, rng: 1.2 * self.scale * rng.standard_exponential(shape))),
-    ("dtypes", family(logpdf=lambda self, x: -x / self.scale - np.log(np.float64(self.scale)))),
+    ("dtypes", family(logpdf=lambda self, x: -x / self.scale - np.log(self.scale) + 1e-4 * (x.dtype == np.float32))),
+    ("peaks", family(mode=lambda self: 0.1 * self.scale)),
+    ("peaks", family(modes=lambda self: np.array([0.0, 0.1]))),
+    ("statistics", family(exponential_form=lambda self: ExponentialForm(lambda x: (x,), (1 / self.scale,), 0.0))),
+    (
+        "statistics",
+        family(exponential_form=Exponential.exponential_form, estimate=classmethod(lambda cls, x, w: cls(2.0))),
+    ),
     ("invalid", replace(HONEST, invalid={"scale": ("positive", [1.0])})),
     ("outside", replace(HONEST, outside=[1.0])),
     ("naive", replace(HONEST, naive=lambda x, scale: mp.exp(-x / scale) / scale * 1.001)),

@@ -1,7 +1,4 @@
-"""Golden cases 66-70: scores, supports, and laws of the distributions, differentiated in every mode.
-
-66: Chi, and 67: LogitNormal, and 68: the multivariate Student wait for their families.
-"""
+"""Golden cases 66-73: scores, supports, tails and laws of the distributions, differentiated in every mode."""
 
 from __future__ import annotations
 
@@ -9,15 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import gammaln, psi
 
 from probdiff import gradient
 from probdiff.distributions import (
     Bernoulli,
     Beta,
+    BetaBinomial,
     Binomial,
     Categorical,
     Cauchy,
+    Chi,
     ChiSquared,
+    ExGaussian,
     Exponential,
     Gamma,
     Geometric,
@@ -25,22 +26,28 @@ from probdiff.distributions import (
     HalfCauchy,
     HalfNormal,
     InverseGamma,
+    InverseGaussian,
     Laplace,
     Logistic,
+    LogitNormal,
     LogNormal,
     MvNormal,
+    MvStudentT,
     NegativeBinomial,
     Normal,
     Poisson,
+    SkewNormal,
     StudentT,
     Uniform,
     Weibull,
     logpdf,
+    truncated,
 )
 from tests.golden.modes import assert_gradient
 
 SCORES = [
     (Beta(1.5, 3.0), 0.7, -5.9523809523809526),
+    (Chi(5.0), 5.5, -4.7727272727272725),
     (ChiSquared(7.0), 12.0, -0.29166666666666663),
     (Exponential(2.0), 7.0, -0.5),
     (Gamma(9.0, 0.5), 11.0, -1.2727272727272727),
@@ -54,6 +61,8 @@ SCORES = [
     (Uniform(-1.0, 1.0), 0.3, 0.0),
     (LogNormal(0.0, 1.0), 1.0, -1.0),
     (LogNormal(0.0, 1.0), np.exp(-1.0), 0.0),
+    (LogitNormal(0.0, 1.0), 1 / (1 + np.exp(1.0)), 2 * (1 + np.exp(-1.0))),
+    (LogitNormal(0.0, 1.0), 0.5, 0.0),
 ]
 
 
@@ -71,6 +80,8 @@ OUTSIDE = [
     (HalfNormal(1.0), -1.0),
     (InverseGamma(2.0, 1.0), -1.0),
     (LogNormal(0.0, 1.0), -1.0),
+    (LogitNormal(0.0, 1.0), 1.5),
+    (Chi(5.0), -1.0),
     (Uniform(-1.0, 1.0), 1.5),
     (Weibull(2.0, 1.0), -0.5),
 ]
@@ -95,6 +106,13 @@ def test_case_68_multivariate_normal() -> None:
     mean, cov = np.array([1.0, 2.0]), np.array([[1.0, 0.1], [0.1, 1.0]])
     expected = (np.array([0.191919191919192, 1.080808080808081]),)
     assert_gradient(lambda x: logpdf(MvNormal(mean, covariance=cov), x), np.array([0.7, 0.9]), expected=expected)
+
+
+def test_case_68_multivariate_student() -> None:
+    mean, scale = np.array([1.0, 2.0]), np.array([[1.0, 0.1], [0.1, 1.0]])
+    expected = (np.array([0.2150711513583442, 1.2111901681759383]),)
+    f = MvStudentT(5.0, mean, scale_matrix=scale)
+    assert_gradient(lambda x: logpdf(f, x), np.array([0.7, 0.9]), expected=expected)
 
 
 def test_case_68_student_of_infinite_degrees_is_normal() -> None:
@@ -198,3 +216,71 @@ def test_case_70_categorical_scores() -> None:
     p = np.array([0.2, 0.3, 0.5])
     (p_bar,) = gradient(lambda logits: np.sum(Categorical(logits=logits).logpdf(np.array([0, 2, 2]))), np.log(p))
     np.testing.assert_allclose(p_bar, np.array([1.0, 0.0, 2.0]) - 3 * p, rtol=1e-12, atol=1e-14)
+
+
+GENERATING = [Normal(0.3, 1.2), Exponential(2.0), Gamma(2.5, 0.8), Laplace(0.2, 0.7), Poisson(2.5), Beta(1.5, 3.0)]
+
+
+@pytest.mark.parametrize("d", GENERATING, ids=lambda d: type(d).__name__)
+def test_case_70_slope_of_the_generating_function_is_the_mean(d: Any) -> None:
+    assert_gradient(d.mgf, 0.0, expected=(d.mean(),), rtol=1e-11)
+
+
+def test_case_71_truncated_tails() -> None:
+    d, e = truncated(Normal(), 8.0, 9.0), truncated(Normal(), 9.0, 10.0)
+    assert d.cdf(8.1) == pytest.approx(0.5583754014201, rel=1e-12)
+    assert d.quantile([0.5, 0.9]) == pytest.approx([8.0848888990, 8.2786090370], rel=1e-10)
+    assert e.cdf(9.1) == pytest.approx(0.5998422102635, rel=1e-12)
+    assert e.quantile(0.9) == pytest.approx(9.2493533764, rel=1e-10)
+
+
+def test_case_71_no_upper_bound() -> None:
+    """log p(x) = log φ(x - m) - log Φ(m) above zero: the slope in m is x - m - φ(m) / Φ(m)."""
+    hazard = Normal().pdf(0.4) / Normal().cdf(0.4)
+    assert_gradient(lambda m: truncated(Normal(m, 1.0), 0.0).logpdf(1.5), 0.4, expected=(1.1 - hazard,))
+
+
+def test_case_72_robustness() -> None:
+    assert InverseGaussian(1.65, 590.0).cdf(2.0) == pytest.approx(1.0, abs=1e-3)
+    d = InverseGaussian(17.848, 163.707)
+    assert d.cdf(d.quantile(0.99999819)) == pytest.approx(0.99999819, rel=1e-13)
+    assert BetaBinomial(1000, 0.1, 20.0).quantile(1.0) == 1000.0
+
+
+def test_case_73_slopes_of_draws() -> None:
+    """A mean of draws has the slope of the mean: of a gamma in its shape, the scale; of a beta, b / (a + b)²."""
+
+    def average(family: Any, seed: int) -> Any:
+        return lambda *p: np.mean(family(*p).rand(20_000, rng=np.random.default_rng(seed)))
+
+    # Five standard errors of a mean of 20000 slopes, whose standard deviations are 1.1 and 0.12.
+    assert gradient(average(Gamma, 1), 3.0, 2.0)[0] == pytest.approx(2.0, abs=0.04)
+    assert gradient(average(Beta, 2), 1.0, 1.0)[0] == pytest.approx(0.25, abs=0.005)
+    assert gradient(average(Beta, 3), 2.0, 2.0)[0] == pytest.approx(0.125, abs=0.005)
+
+
+def test_dt04_student_near_the_normal_law() -> None:
+    df = np.array([1e6, 1e10, 1e15, 1e20])
+    expected = [-1.4189390332045895, -1.4189385332546727, -1.4189385332046733, -1.4189385332046727]
+    np.testing.assert_allclose(StudentT(df).logpdf(1.0), expected, rtol=1e-15)
+    assert_gradient(lambda df: StudentT(df).logpdf(1.0), 1e6, expected=(4.999998333333333e-13,), rtol=1e-6)
+    assert_gradient(lambda df: StudentT(df).logpdf(3.0), 1e10, expected=(-1.549999997975e-19,), rtol=1e-4)
+
+
+def test_dt09_thin_tails_of_compounds() -> None:
+    d = ExGaussian(0.0, 1.0, 40.0)
+    assert d.logpdf(1.0) == pytest.approx(-1.394277110263608, rel=1e-14)
+    slopes = (-0.9743925800698915, -0.0006074199301084564)
+    assert_gradient(lambda x, rate: ExGaussian(0.0, 1.0, rate).logpdf(x), 1.0, 40.0, expected=slopes, rtol=1e-11)
+    assert SkewNormal(0.0, 1.0, 10.0).logpdf(-10.0) == pytest.approx(-5055.75000004685, rel=1e-14)
+    f = SkewNormal(0.0, 1.0, 10.0)
+    assert_gradient(lambda x: f.logpdf(x), -10.0, expected=(1010.0999800099926,), rtol=1e-12)
+
+
+def test_cq04_derivatives_of_log_gamma() -> None:
+    for x, trigamma in ((-16.5, 9.810797812993576), (1e-10, 1e20), (1e8, 1.000000005e-8)):
+        assert gradient(psi, x)[0] == pytest.approx(trigamma, rel=1e-13)
+    digammas = ((1.5, 0.03648997397857652), (1e-10, -10000000000.577215), (1e15, 34.538776394910684))
+    for x, digamma in digammas:
+        assert gradient(gammaln, x)[0] == pytest.approx(digamma, rel=1e-13)
+    assert gradient(gammaln, 1.4616321449683622)[0] == pytest.approx(-9.241265521729427e-17, abs=5e-17)

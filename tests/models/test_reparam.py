@@ -7,9 +7,13 @@ from probdiff.distributions import (
     Cauchy,
     Exponential,
     Flat,
+    Frechet,
     HalfNormal,
     Laplace,
+    Levy,
     Logistic,
+    LogitNormal,
+    LogLogistic,
     LogNormal,
     Normal,
     StudentT,
@@ -115,7 +119,8 @@ def test_what_else_a_posterior_can_do_stays():
         (
             {"tau": "noncentered"},
             TypeError,
-            "reparam: tau has no location-scale prior on the real line, but HalfCauchy. Those that have: mu, theta.",
+            "reparam: tau has no location-scale prior on the real line, nor a function of one, but HalfCauchy. "
+            "Those that have: mu, theta.",
         ),
         ("theta", ValueError, "reparam must be a dict such as {'theta': 'noncentered'}, got 'theta'"),
     ],
@@ -141,17 +146,30 @@ def test_refusals_of_sample():
             {"x": "centered"}
         )
     assert str(raised.value) == (
-        "reparam: x has no location-scale prior on the real line, but transport(Normal). Those that have: none has."
+        "reparam: x has no location-scale prior on the real line, nor a function of one, but transport(Normal). "
+        "Those that have: none has."
     )
 
 
-def test_a_log_normal_is_not_shifted_and_stretched():
+def test_a_half_line_is_not_shifted_and_stretched():
     with pytest.raises(TypeError) as raised:
-        noncentered(LogNormal(0.0, 1.0))
+        noncentered(Levy(0.0, 1.0))
     assert str(raised.value) == (
-        "noncentered: LogNormal is not on the whole real line, so loc and scale do not shift and stretch it. "
-        "Write transport(LogNormal(…))."
+        "noncentered: Levy is not on the whole real line, so loc and scale do not shift and stretch it. "
+        "Write transport(Levy(…))."
     )
+
+
+@pytest.mark.parametrize(
+    "d", [LogNormal(0.3, 0.7), LogitNormal(0.3, 0.7), LogLogistic(2.0, 3.0), Frechet(3.0, 2.0)], ids=lambda d: repr(d)
+)
+def test_functions_of_a_location_scale_variable(d):
+    """The density of z is that of x = link(loc + scale z) with the Jacobian, and hangs on neither."""
+    wrapped, z = noncentered(d), np.array([-1.3, 0.2, 2.0])
+    x = wrapped.bijector().forward(z)
+    volume = wrapped.bijector().log_jacobian(z)
+    np.testing.assert_allclose(wrapped.standard().logpdf(z), d.logpdf(x) + volume, rtol=1e-13)
+    np.testing.assert_allclose(wrapped.bijector().inverse(x), z, rtol=1e-13)
 
 
 # What hangs on other variables.
@@ -172,8 +190,8 @@ def test_location_and_scale_count_and_nothing_else():
         pair=lambda v: Joint(z=Logistic(0, v)),
     )
     posterior = Posterior(prior, loglike=lambda by_nothing: by_nothing)
-    assert hierarchical(posterior) == ["by_scale", "by_location", "pair.z"]
-    assert hierarchical(posterior.condition(v=1.0)) == ["by_location"]
+    assert hierarchical(posterior) == ["by_scale", "by_location", "positive", "pair.z"]
+    assert hierarchical(posterior.condition(v=1.0)) == ["by_location", "positive"]
 
 
 # What the data leave of the prior variance. A variance of n draws has the relative standard error sqrt(2 / n), here

@@ -114,6 +114,8 @@ domains: dict[str, Points] = {
     "stop_gradient": (ANY,),
     "clip": (ANY, np.full(5, -1.0), np.full(5, 1.0)),
     # gamma and beta
+    "stirling_error": (POSITIVE,),
+    "deviance": (POSITIVE, POSITIVE_TOO),
     "gammaln": (POSITIVE,),
     "gamma": (POSITIVE,),
     "rgamma": (POSITIVE,),
@@ -129,6 +131,8 @@ domains: dict[str, Points] = {
     "gammainccinv": (POSITIVE, PROBABILITY),
     "betaincinv": (POSITIVE, POSITIVE_TOO, PROBABILITY),
     "betainccinv": (POSITIVE, POSITIVE_TOO, PROBABILITY),
+    "beta_odds": (POSITIVE, POSITIVE_TOO, PROBABILITY),
+    "beta_oddsc": (POSITIVE, POSITIVE_TOO, PROBABILITY),
     "log_gammainc": (POSITIVE, POSITIVE_TOO),
     "log_gammaincc": (POSITIVE, POSITIVE_TOO),
     "log_betainc": (POSITIVE, POSITIVE_TOO, PROBABILITY),
@@ -143,6 +147,7 @@ domains: dict[str, Points] = {
     "log_ndtr": (ANY,),
     "ndtri": (PROBABILITY,),
     "stdtr": (POSITIVE_TOO, ANY),
+    "student_inverse": (POSITIVE_TOO, PROBABILITY),
     # logistic and entropies
     "expit": (ANY,),
     "logit": (PROBABILITY,),

@@ -81,5 +81,9 @@ class Arcsine(Continuous):
     def cf(self, t: Array) -> Array:
         return np.exp(1j * t * self.mean()) * j0(0.5 * t * (self.high - self.low))
 
+    @classmethod
+    def ends(cls, x: Array) -> dict[str, Any]:
+        return {"low": np.min(x), "high": np.max(x)}
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.quantile(rng.random(shape))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
-from probdiff.distributions.expectation import expectation
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.support import OpenUnit, Positive, Real, real
-from probdiff.distributions.univariate.continuous.exponential import Exponential
 from probdiff.errors import DataError
 from probdiff.tree import Array
 
@@ -82,12 +79,8 @@ class AsymmetricLaplace(Continuous):
     def entropy(self) -> Array:
         return 1 + np.log(self.scale * (self.asymmetry + 1 / self.asymmetry))
 
-    def expect(self, g: Callable[[Array], Array]) -> Array:
-        # Side by side, because the quantile function has a kink at loc.
-        left, right = self.scale * self.asymmetry, self.scale / self.asymmetry
-        below = expectation(Exponential(left + 0 * self.loc, check=False), lambda t: g(self.loc - t))
-        above = expectation(Exponential(right + 0 * self.loc, check=False), lambda t: g(self.loc + t))
-        return (left * below + right * above) / (left + right)
+    def kinks(self) -> tuple[Array, ...]:
+        return (self.loc,)
 
     def mgf(self, t: Array) -> Array:
         left, right = self.scale * self.asymmetry, self.scale / self.asymmetry

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaincc, betainccinv, betaincinv, betaln, psi, xlog1py, xlogy
+from scipy.special import betainc, betaincc, betaln, psi, xlog1py, xlogy
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.parameters import alternative
-from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, log_beta, stirling_error
+from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, either, log_beta, stirling_error
 from probdiff.distributions.support import OpenUnit, Positive, unit_interval
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
+from probdiff.ops.incomplete_rows import inverse
 from probdiff.special import log_betainc, log_betaincc
 from probdiff.tree import Array
 
@@ -38,12 +40,16 @@ class Beta(Continuous):
     def logpdf(self, x: Array) -> Array:
         a, b = self.alpha, self.beta
         n = a + b
-        y = 1 - x
-        direct = xlogy(a - 1, x) + xlog1py(b - 1, -x) - log_beta(a, b)
-        corrections = stirling_error(n) - stirling_error(a) - stirling_error(b) - HALF_LOG_2PI
-        deviances = deviance(a, n * x) + deviance(b, n * y)
-        saddle = corrections + 0.5 * np.log(a * (b / n)) - deviances - np.log(x) - np.log(y)
-        return np.where((a < LARGE) | (b < LARGE) | (x == 0) | (x == 1), direct, saddle)
+        powers = xlogy(a - 1, x) + xlog1py(b - 1, -x)
+
+        def saddle() -> Array:
+            y = 1 - x
+            corrections = stirling_error(n) - stirling_error(a) - stirling_error(b) - HALF_LOG_2PI
+            deviances = deviance(a, n * x) + deviance(b, n * y)
+            inside = corrections + 0.5 * np.log(a * (b / n)) - deviances - np.log(x) - np.log(y)
+            return np.where((x == 0) | (x == 1), powers, inside)
+
+        return either((a < LARGE) | (b < LARGE), lambda: powers - log_beta(a, b), saddle)
 
     def cdf(self, x: Array) -> Array:
         return betainc(self.alpha, self.beta, x)
@@ -57,10 +63,11 @@ class Beta(Continuous):
     def logccdf(self, x: Array) -> Array:
         return log_betaincc(self.alpha, self.beta, x)
 
-    def guess(self, lower: Array, lp: Array) -> Array:
-        # SciPy's inverse has six digits at probabilities near 1e-300.
-        p = np.exp(lp)
-        return np.where(lower, betaincinv(self.alpha, self.beta, p), betainccinv(self.alpha, self.beta, p))
+    def quantile(self, p: Array) -> Array:
+        return inverse("betaincinv", self.alpha, self.beta, p)
+
+    def cquantile(self, p: Array) -> Array:
+        return inverse("betainccinv", self.alpha, self.beta, p)
 
     def mean(self) -> Array:
         return self.alpha / (self.alpha + self.beta)
@@ -71,8 +78,8 @@ class Beta(Continuous):
 
     def mode(self) -> Array:
         a, b = self.alpha, self.beta
-        # Without a peak inside, the density is largest at an end; a flat one is as large in the middle.
-        ends = np.where(a == b, 0.5, np.where(a < b, 0.0, 1.0))
+        # Without a peak inside, the density is largest at an end (or both); a flat one is as large in the middle.
+        ends = np.where((a == 1) & (b == 1), 0.5, np.where(a <= b, 0.0, 1.0))
         return np.where((a > 1) & (b > 1), (a - 1) / (a + b - 2), ends)
 
     def skewness(self) -> Array:
@@ -87,6 +94,10 @@ class Beta(Continuous):
     def entropy(self) -> Array:
         a, b = self.alpha, self.beta
         return betaln(a, b) - (a - 1) * psi(a) - (b - 1) * psi(b) + (a + b - 2) * psi(a + b)
+
+    def exponential_form(self) -> ExponentialForm:
+        a, b = self.alpha, self.beta
+        return ExponentialForm(lambda x: (np.log(x), np.log1p(-x)), (a - 1, b - 1), log_beta(a, b))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.beta(self.alpha, self.beta, shape)

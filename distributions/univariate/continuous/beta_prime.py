@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, psi, xlogy
+from scipy.special import psi, xlogy
 
 from probdiff.distributions.base import Continuous
-from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, log_beta, stirling_error
+from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, either, log_beta, stirling_error
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
+from probdiff.ops.incomplete_rows import inverse
 from probdiff.special import log_betainc, log_betaincc
 from probdiff.tree import Array
 
@@ -32,8 +34,11 @@ class BetaPrime(Continuous):
 
     def logpdf(self, x: Array) -> Array:
         a, b = self.alpha, self.beta
-        at_zero = xlogy(a - 1, x) - log_beta(a, b)
-        return np.where(x == 0, at_zero, odds_log_kernel(a, b, x) - np.log(x))
+
+        def inside() -> Array:
+            return odds_log_kernel(a, b, x) - np.log(x)
+
+        return either(x == 0, lambda: xlogy(a - 1, x) - log_beta(a, b), inside)
 
     def logcdf(self, x: Array) -> Array:
         return odds_logcdf(self.alpha, self.beta, x)
@@ -41,8 +46,11 @@ class BetaPrime(Continuous):
     def logccdf(self, x: Array) -> Array:
         return odds_logccdf(self.alpha, self.beta, x)
 
-    def guess(self, lower: Array, lp: Array) -> Array:
-        return odds_guess(self.alpha, self.beta, lower, lp)
+    def quantile(self, p: Array) -> Array:
+        return inverse("beta_odds", self.alpha, self.beta, p)
+
+    def cquantile(self, p: Array) -> Array:
+        return inverse("beta_oddsc", self.alpha, self.beta, p)
 
     def mean(self) -> Array:
         a, b = self.alpha, self.beta
@@ -69,9 +77,12 @@ class BetaPrime(Continuous):
     def entropy(self) -> Array:
         return odds_entropy(self.alpha, self.beta)
 
+    def exponential_form(self) -> ExponentialForm:
+        a, b = self.alpha, self.beta
+        return ExponentialForm(lambda x: (np.log(x), np.log1p(x)), (a - 1, -a - b), log_beta(a, b))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        with np.errstate(over="ignore"):
-            return np.exp(self.log_draw(shape, rng))
+        return gamma_ratio(self.alpha, self.beta, shape, rng)
 
     def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return log_standard_gamma(self.alpha, shape, rng) - log_standard_gamma(self.beta, shape, rng)
@@ -83,12 +94,19 @@ class BetaPrime(Continuous):
 def odds_log_kernel(a: Array, b: Array, x: Array) -> Array:
     """log [x^a (1 + x)^(-a - b) / B(a, b)], the log-density of log X; x > 0."""
     n = a + b
-    p, q = x / (1 + x), 1 / (1 + x)
-    log_p = np.where(x < 1, np.log(x) - np.log1p(x), -np.log1p(1 / x))
-    direct = a * log_p - b * np.log1p(x) - log_beta(a, b)
-    corrections = stirling_error(n) - stirling_error(a) - stirling_error(b) - HALF_LOG_2PI
-    saddle = corrections + 0.5 * np.log(a * (b / n)) - deviance(a, n * p) - deviance(b, n * q)
-    return np.where((a < LARGE) | (b < LARGE), direct, saddle)
+
+    def direct() -> Array:
+        log_x, below = np.log(x), x < 1
+        rest = np.log1p(either(below, lambda: x, lambda: 1 / x))
+        log_p = either(below, lambda: log_x - rest, lambda: -rest)
+        return a * log_p - b * either(below, lambda: rest, lambda: log_x + rest) - log_beta(a, b)
+
+    def saddle() -> Array:
+        corrections = stirling_error(n) - stirling_error(a) - stirling_error(b) - HALF_LOG_2PI
+        deviances = deviance(a, n * (x / (1 + x))) + deviance(b, n * (1 / (1 + x)))
+        return corrections + 0.5 * np.log(a * (b / n)) - deviances
+
+    return either((a < LARGE) | (b < LARGE), direct, saddle)
 
 
 def odds_logcdf(a: Array, b: Array, x: Array) -> Array:
@@ -101,11 +119,12 @@ def odds_logccdf(a: Array, b: Array, x: Array) -> Array:
     return np.where(x < 1, log_betaincc(a, b, x / (1 + x)), log_betainc(b, a, 1 / (1 + x)))
 
 
-def odds_guess(a: Array, b: Array, lower: Array, lp: Array) -> Array:
-    """Quantiles by SciPy's inverse, of the lower or of the upper tail."""
-    p = np.exp(lp)
-    below, above = betaincinv(a, b, p), betaincinv(b, a, p)
-    return np.where(lower, below / (1 - below), (1 - above) / above)
+def gamma_ratio(a: Array, b: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+    """Ratios of gamma variables; by their logs where these may be too small for a number."""
+    if np.all(np.minimum(a, b) >= 0.1):  # G(0.1) < 1e-308 has a probability of 1e-31
+        return rng.standard_gamma(a, shape) / rng.standard_gamma(b, shape)
+    with np.errstate(over="ignore"):
+        return np.exp(log_standard_gamma(a, shape, rng) - log_standard_gamma(b, shape, rng))
 
 
 def odds_entropy(a: Array, b: Array) -> Array:

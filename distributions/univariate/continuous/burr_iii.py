@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from scipy.special import psi, xlogy
 
-from probdiff.distributions.base import Continuous
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.powers import log_ratio
-from probdiff.distributions.raw_moments import concentrated, kurtosis_of, skewness_of, variance_of
+from probdiff.distributions.raw_moments import RawMoments
 from probdiff.distributions.stable import log_beta
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.special import log1mexp, softplus
 from probdiff.tree import Array
 
 
-class BurrIII(Continuous):
+class BurrIII(RawMoments):
     """P(X <= x) = (1 + z^-c)^-d,  z = x / scale >= 0: the reciprocal of a BurrXII variable.
 
     c      positive  the density falls like x^(-c - 1)
@@ -61,21 +60,9 @@ class BurrIII(Continuous):
     def mean(self) -> Array:
         return self.scale * self._moment(1)
 
-    def var(self) -> Array:
-        m1, m2 = self._moment(1), self._moment(2)
-        return np.where(concentrated(m1, m2), super().var(), self.scale**2 * variance_of(m1, m2))
-
     def mode(self) -> Array:
         power = self.c * self.d - 1
         return self.scale * np.where(power > 0, (power / (self.c + 1)) ** (1 / self.c), 0.0)
-
-    def skewness(self) -> Array:
-        m1, m2, m3 = (self._moment(i) for i in (1, 2, 3))
-        return np.where(concentrated(m1, m2), super().skewness(), skewness_of(m1, m2, m3))
-
-    def kurtosis(self) -> Array:
-        m1, m2, m3, m4 = (self._moment(i) for i in (1, 2, 3, 4))
-        return np.where(concentrated(m1, m2), super().kurtosis(), kurtosis_of(m1, m2, m3, m4))
 
     def entropy(self) -> Array:
         c, d = self.c, self.d

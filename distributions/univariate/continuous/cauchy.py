@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +65,9 @@ class Cauchy(Continuous):
 
     def cf(self, t: Array) -> Array:
         return np.exp(1j * t * self.loc - self.scale * abs(t))
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return self.loc + self.scale * np.tan(math.pi * (rng.random(shape) - 0.5))
 
 
 def standard_quantile(p: Array) -> Array:

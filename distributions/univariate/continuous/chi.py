@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import gammainccinv, gammaincinv, gammaln, psi, xlogy
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.gamma_powers import log_lower_gamma, log_upper_gamma
-from probdiff.distributions.stable import LARGE, LOG_2, gamma_log_kernel, stirling_error
+from probdiff.distributions.stable import LARGE, LOG_2, either, gamma_log_kernel, stirling_error
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
 from probdiff.tree import Array
@@ -30,8 +31,11 @@ class Chi(Continuous):
 
     def logpdf(self, x: Array) -> Array:
         h, r = 0.5 * self.df, 0.5 * x * x
-        direct = xlogy(self.df - 1, x) - r - (h - 1) * LOG_2 - gammaln(h)
-        return np.where(h < LARGE, direct, gamma_log_kernel(h, r) + LOG_2 - np.log(x))
+
+        def direct() -> Array:
+            return xlogy(self.df - 1, x) - r - (h - 1) * LOG_2 - gammaln(h)
+
+        return either(h < LARGE, direct, lambda: gamma_log_kernel(h, r) + LOG_2 - np.log(x))
 
     def logcdf(self, x: Array) -> Array:
         h = 0.5 * self.df
@@ -70,6 +74,10 @@ class Chi(Continuous):
     def entropy(self) -> Array:
         h = 0.5 * self.df
         return gammaln(h) + h - 0.5 * LOG_2 - (h - 0.5) * psi(h)
+
+    def exponential_form(self) -> ExponentialForm:
+        h = 0.5 * self.df
+        return ExponentialForm(lambda x: (np.log(x),), (self.df - 1,), gammaln(h) + (h - 1) * LOG_2)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return np.exp(self.log_draw(shape, rng))

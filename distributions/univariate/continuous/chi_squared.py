@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, psi
+from scipy.special import gammainc, gammaincc, gammaln, psi
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.distributions.univariate.continuous.gamma import gamma_logpdf, log_standard_gamma
+from probdiff.ops.incomplete_rows import inverse
 from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
 
@@ -42,10 +44,11 @@ class ChiSquared(Continuous):
     def logccdf(self, x: Array) -> Array:
         return log_gammaincc(0.5 * self.df, 0.5 * x)
 
-    def guess(self, lower: Array, lp: Array) -> Array:
-        # SciPy's inverse loses its digits for large shapes.
-        p = np.exp(lp)
-        return 2 * np.where(lower, gammaincinv(0.5 * self.df, p), gammainccinv(0.5 * self.df, p))
+    def quantile(self, p: Array) -> Array:
+        return 2 * inverse("gammaincinv", 0.5 * self.df, p)
+
+    def cquantile(self, p: Array) -> Array:
+        return 2 * inverse("gammainccinv", 0.5 * self.df, p)
 
     def mean(self) -> Array:
         return self.df
@@ -71,6 +74,10 @@ class ChiSquared(Continuous):
 
     def cf(self, t: Array) -> Array:
         return (1 - 2j * t) ** (-0.5 * self.df)
+
+    def exponential_form(self) -> ExponentialForm:
+        h = 0.5 * self.df
+        return ExponentialForm(lambda x: (np.log(x),), (h - 1,), gammaln(h) + h * LOG_2)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return 2 * rng.standard_gamma(0.5 * self.df, shape)

@@ -8,10 +8,11 @@ import numpy as np
 from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, psi
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.gamma_powers import log_lower_gamma, log_upper_gamma
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.powers import exp_excess
-from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, stirling_error
+from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, either, stirling_error
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
 from probdiff.special import polygamma
@@ -42,10 +43,12 @@ class ExpGamma(Continuous):
 
     def logpdf(self, x: Array) -> Array:
         a, z = self.shape, x - self.loc
-        direct = a * z - np.exp(z) - gammaln(a)
-        # For large shapes as a distance from the mode, log(shape).
-        saddle = 0.5 * np.log(a) - a * exp_excess(z - np.log(a)) - stirling_error(a) - HALF_LOG_2PI
-        return np.where(a < LARGE, direct, saddle)
+
+        def saddle() -> Array:
+            # As a distance from the mode, log(shape).
+            return 0.5 * np.log(a) - a * exp_excess(z - np.log(a)) - stirling_error(a) - HALF_LOG_2PI
+
+        return either(a < LARGE, lambda: a * z - np.exp(z) - gammaln(a), saddle)
 
     def logcdf(self, x: Array) -> Array:
         z = x - self.loc
@@ -90,6 +93,14 @@ class ExpGamma(Continuous):
 
     def cf(self, t: Array) -> Array:
         return np.exp(loggamma(self.shape + 1j * t) - gammaln(self.shape) + 1j * t * self.loc)
+
+    def exponential_form(self) -> ExponentialForm:
+        a = self.shape
+        return ExponentialForm(lambda x: (x, np.exp(x)), (a, -np.exp(-self.loc)), gammaln(a) + a * self.loc)
+
+    @classmethod
+    def start_statistics(cls, *means: Array) -> dict[str, Any]:
+        return {"loc": means[0]}
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + log_standard_gamma(self.shape, shape, rng)

@@ -8,6 +8,7 @@ import numpy as np
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.tree import Array
@@ -67,6 +68,9 @@ class Exponential(Continuous):
 
     def cf(self, t: Array) -> Array:
         return 1 / (1 - 1j * t * self.scale)
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (x,), (-1 / self.scale,), np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * rng.standard_exponential(shape)

@@ -9,16 +9,17 @@ import numpy as np
 from scipy.special import xlogy
 
 from probdiff.distributions.base import Continuous
-from probdiff.distributions.stable import log_beta
+from probdiff.distributions.stable import either, log_beta
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.distributions.univariate.continuous.beta_prime import (
+    gamma_ratio,
     odds_entropy,
-    odds_guess,
     odds_log_kernel,
     odds_logccdf,
     odds_logcdf,
 )
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
+from probdiff.ops.incomplete_rows import inverse
 from probdiff.tree import Array
 
 
@@ -38,8 +39,14 @@ class F(Continuous):
 
     def logpdf(self, x: Array) -> Array:
         a, b, r = 0.5 * self.df1, 0.5 * self.df2, self.df1 / self.df2
-        at_zero = xlogy(a - 1, x) + a * np.log(r) - log_beta(a, b)
-        return np.where(x == 0, at_zero, odds_log_kernel(a, b, r * x) - np.log(x))
+
+        def at_zero() -> Array:
+            return xlogy(a - 1, x) + a * np.log(r) - log_beta(a, b)
+
+        def inside() -> Array:
+            return odds_log_kernel(a, b, r * x) - np.log(r * x) + np.log(r)
+
+        return either(x == 0, at_zero, inside)
 
     def logcdf(self, x: Array) -> Array:
         return odds_logcdf(0.5 * self.df1, 0.5 * self.df2, self.df1 / self.df2 * x)
@@ -47,8 +54,11 @@ class F(Continuous):
     def logccdf(self, x: Array) -> Array:
         return odds_logccdf(0.5 * self.df1, 0.5 * self.df2, self.df1 / self.df2 * x)
 
-    def guess(self, lower: Array, lp: Array) -> Array:
-        return self.df2 / self.df1 * odds_guess(0.5 * self.df1, 0.5 * self.df2, lower, lp)
+    def quantile(self, p: Array) -> Array:
+        return self.df2 / self.df1 * inverse("beta_odds", 0.5 * self.df1, 0.5 * self.df2, p)
+
+    def cquantile(self, p: Array) -> Array:
+        return self.df2 / self.df1 * inverse("beta_oddsc", 0.5 * self.df1, 0.5 * self.df2, p)
 
     def mean(self) -> Array:
         return np.where(self.df2 > 2, self.df2 / (self.df2 - 2), math.inf)
@@ -75,8 +85,7 @@ class F(Continuous):
         return odds_entropy(0.5 * self.df1, 0.5 * self.df2) + np.log(self.df2 / self.df1)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        with np.errstate(over="ignore"):
-            return np.exp(self.log_draw(shape, rng))
+        return self.df2 / self.df1 * gamma_ratio(0.5 * self.df1, 0.5 * self.df2, shape, rng)
 
     def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         gammas = [log_standard_gamma(0.5 * df, shape, rng) - np.log(df) for df in (self.df1, self.df2)]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import erfc, log_ndtr
+from scipy.special import erfc, log_ndtr, ndtr
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2
@@ -50,6 +50,14 @@ class FoldedNormal(Continuous):
     def var(self) -> Array:
         shift = self._shift()
         return self.scale**2 - shift * (2 * abs(self.loc) + shift)
+
+    def mgf(self, t: Array) -> Array:
+        s, m = t * self.scale, self.loc / self.scale
+        return np.exp(0.5 * s * s) * (np.exp(m * s) * ndtr(m + s) + np.exp(-m * s) * ndtr(s - m))
+
+    def cf(self, t: Array) -> Array:
+        s, m = 1j * t * self.scale, self.loc / self.scale
+        return np.exp(0.5 * s * s + m * s + log_ndtr(m + s)) + np.exp(0.5 * s * s - m * s + log_ndtr(s - m))
 
     def _shift(self) -> Array:
         """E|X| - |loc|, small where little is folded."""

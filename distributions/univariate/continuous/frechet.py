@@ -7,14 +7,16 @@ import math
 import numpy as np
 from scipy.special import gamma
 
-from probdiff.distributions.base import Continuous
+from probdiff.distributions import bijectors
+from probdiff.distributions.base import Distribution
 from probdiff.distributions.powers import log_ratio
-from probdiff.distributions.raw_moments import concentrated, kurtosis_of, skewness_of, variance_of
+from probdiff.distributions.raw_moments import RawMoments
 from probdiff.distributions.support import Positive, positive
+from probdiff.distributions.univariate.continuous.gumbel import Gumbel
 from probdiff.tree import Array
 
 
-class Frechet(Continuous):
+class Frechet(RawMoments):
     """p(x) = shape / x z exp(-z),  z = (scale / x)^shape,  x > 0.
 
     shape  positive  moments exist below this order
@@ -41,24 +43,15 @@ class Frechet(Continuous):
     def cquantile(self, p: Array) -> Array:
         return self.scale * (-np.log1p(-p)) ** (-1 / self.shape)
 
+    def latent(self) -> tuple[Distribution, bijectors.Bijector]:
+        return Gumbel(np.log(self.scale), 1 / self.shape, check=False), bijectors.Positive()
+
     def mean(self) -> Array:
         return self.scale * self._moment(1)
-
-    def var(self) -> Array:
-        m1, m2 = self._moment(1), self._moment(2)
-        return np.where(concentrated(m1, m2), super().var(), self.scale**2 * variance_of(m1, m2))
 
     def mode(self) -> Array:
         k = self.shape
         return self.scale * (k / (k + 1)) ** (1 / k)
-
-    def skewness(self) -> Array:
-        m1, m2, m3 = (self._moment(i) for i in (1, 2, 3))
-        return np.where(concentrated(m1, m2), super().skewness(), skewness_of(m1, m2, m3))
-
-    def kurtosis(self) -> Array:
-        m1, m2, m3, m4 = (self._moment(i) for i in (1, 2, 3, 4))
-        return np.where(concentrated(m1, m2), super().kurtosis(), kurtosis_of(m1, m2, m3, m4))
 
     def entropy(self) -> Array:
         return np.log(self.scale / self.shape) + np.euler_gamma * (1 + 1 / self.shape) + 1

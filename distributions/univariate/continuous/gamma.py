@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, psi, xlogy
+from scipy.special import gammainc, gammaincc, gammaln, psi, xlogy
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.parameters import alternative
-from probdiff.distributions.stable import LARGE, gamma_log_kernel
+from probdiff.distributions.stable import LARGE, either, gamma_log_kernel
 from probdiff.distributions.support import Positive, nonnegative
+from probdiff.ops.incomplete_rows import inverse
 from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
 
@@ -53,10 +55,11 @@ class Gamma(Continuous):
     def logccdf(self, x: Array) -> Array:
         return log_gammaincc(self.shape, x / self.scale)
 
-    def guess(self, lower: Array, lp: Array) -> Array:
-        # SciPy's inverse loses its digits for large shapes.
-        p = np.exp(lp)
-        return self.scale * np.where(lower, gammaincinv(self.shape, p), gammainccinv(self.shape, p))
+    def quantile(self, p: Array) -> Array:
+        return self.scale * inverse("gammaincinv", self.shape, p)
+
+    def cquantile(self, p: Array) -> Array:
+        return self.scale * inverse("gammainccinv", self.shape, p)
 
     def mean(self) -> Array:
         return self.shape * self.scale
@@ -83,6 +86,10 @@ class Gamma(Continuous):
     def cf(self, t: Array) -> Array:
         return (1 - 1j * t * self.scale) ** -self.shape
 
+    def exponential_form(self) -> ExponentialForm:
+        a = self.shape
+        return ExponentialForm(lambda x: (np.log(x), x), (a - 1, -1 / self.scale), gammaln(a) + a * np.log(self.scale))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * rng.standard_gamma(self.shape, shape)
 
@@ -97,9 +104,12 @@ def log_standard_gamma(a: Array, shape: tuple[int, ...], rng: np.random.Generato
 
 def gamma_logpdf(shape: Array, x: Array, z: Array, log_scale: Array) -> Array:
     """The log-density of a gamma variable at x = z * scale, shared with its special cases."""
+
     # log x and log scale apart: z may overflow.
-    direct = xlogy(shape - 1, x) - shape * log_scale - z - gammaln(shape)
-    return np.where(shape < LARGE, direct, gamma_log_kernel(shape, z) - np.log(x))
+    def direct() -> Array:
+        return xlogy(shape - 1, x) - shape * log_scale - z - gammaln(shape)
+
+    return either(shape < LARGE, direct, lambda: gamma_log_kernel(shape, z) - np.log(x))
 
 
 @closed_form(Gamma, Gamma)

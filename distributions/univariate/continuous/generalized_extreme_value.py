@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import gamma
 
-from probdiff.distributions.base import Continuous
 from probdiff.distributions.powers import expm1_over, log1p_over
-from probdiff.distributions.raw_moments import concentrated, kurtosis_of, skewness_of, variance_of
+from probdiff.distributions.raw_moments import RawMoments, concentrated
 from probdiff.distributions.support import Interval, Positive, Real
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array
 
 
-class GeneralizedExtremeValue(Continuous):
+class GeneralizedExtremeValue(RawMoments):
     """P(X <= x) = exp(-exp(-y)),  y = log(1 + shape z) / shape,  z = (x - loc) / scale,  1 + shape z >= 0.
 
     loc    real
@@ -60,27 +60,23 @@ class GeneralizedExtremeValue(Continuous):
         direct = self.loc + self.scale * ((m1 - 1) / self.shape)
         return np.where(concentrated(m1, m2), super().mean(), direct)
 
-    def var(self) -> Array:
-        m1, m2 = self._moment(1), self._moment(2)
-        direct = (self.scale / self.shape) ** 2 * variance_of(m1, m2)
-        return np.where(concentrated(m1, m2), super().var(), direct)
-
     def mode(self) -> Array:
         k = self.shape
         inside = expm1_over(-np.log1p(k), k)
         return self.loc + self.scale * np.where(k > -1, inside, -1 / k)
 
-    def skewness(self) -> Array:
-        m1, m2, m3 = (self._moment(i) for i in (1, 2, 3))
-        direct = np.sign(self.shape) * skewness_of(m1, m2, m3)
-        return np.where(concentrated(m1, m2), super().skewness(), direct)
-
-    def kurtosis(self) -> Array:
-        m1, m2, m3, m4 = (self._moment(i) for i in (1, 2, 3, 4))
-        return np.where(concentrated(m1, m2), super().kurtosis(), kurtosis_of(m1, m2, m3, m4))
-
     def entropy(self) -> Array:
         return np.log(self.scale) + np.euler_gamma * (1 + self.shape) + 1
+
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        # Gumbel's law by its moments, under which every number is possible.
+        mean = np.sum(w * x)
+        scale = np.sqrt(6 * np.sum(w * (x - mean) ** 2)) / math.pi
+        return {"loc": mean - np.euler_gamma * scale, "scale": scale, "shape": 0.0}
+
+    def _unit(self) -> Array:
+        return self.scale / self.shape
 
     def _moment(self, i: int) -> Array:
         """E[(1 + shape z)^i]."""

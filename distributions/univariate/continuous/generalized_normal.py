@@ -65,6 +65,9 @@ class GeneralizedNormal(Continuous):
         size = np.where(r > 1e-290, r**a, inner * np.exp(gammaln(1 + a)))
         return np.where(p < 0.5, size, -size)
 
+    def kinks(self) -> tuple[Array, ...]:
+        return (self.loc,)
+
     def mean(self) -> Array:
         return self.loc
 

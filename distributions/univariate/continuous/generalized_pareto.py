@@ -76,5 +76,16 @@ class GeneralizedPareto(Continuous):
         return np.log(self.scale) + self.shape + 1
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        with np.errstate(over="ignore"):
-            return self.loc + self.scale * expm1_over(rng.standard_exponential(shape), self.shape)
+        wait, k = rng.standard_exponential(shape), self.shape
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self.loc + self.scale * np.where(k == 0, wait, np.expm1(k * wait) / k)
+
+    @classmethod
+    def ends(cls, x: Array) -> dict[str, Any]:
+        # For shape > -1, where the density falls; below there is no maximum.
+        return {"loc": np.min(x)}
+
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        # An exponential law, under which every excess is possible.
+        return {"scale": np.sum(w * x) - np.min(x), "shape": 0.0}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import gammaln, loggamma
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.support import Positive, Real, real
@@ -57,3 +58,10 @@ class Gumbel(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) + (1 + np.euler_gamma)
+
+    def mgf(self, t: Array) -> Array:
+        s = t * self.scale
+        return np.where(s < 1, np.exp(t * self.loc + gammaln(1 - s)), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return np.exp(1j * t * self.loc + loggamma(1 - 1j * t * self.scale))

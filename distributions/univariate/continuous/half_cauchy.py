@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -52,3 +53,6 @@ class HalfCauchy(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) + math.log(2 * math.pi)
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return self.scale * np.tan(HALF_PI * rng.random(shape))

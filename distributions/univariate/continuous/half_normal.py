@@ -6,9 +6,10 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import erf, erfc, erfinv, log_ndtr, ndtri
+from scipy.special import erf, erfc, erfinv, log_ndtr, ndtr, ndtri, wofz
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.tree import Array
@@ -65,6 +66,16 @@ class HalfNormal(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) + 0.5 * (1 + math.log(math.pi / 2))
+
+    def mgf(self, t: Array) -> Array:
+        s = t * self.scale
+        return 2 * np.exp(0.5 * s * s) * ndtr(s)
+
+    def cf(self, t: Array) -> Array:
+        return wofz(SQRT_HALF * t * self.scale)
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (x * x,), (-0.5 / self.scale**2,), np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * abs(rng.standard_normal(shape))

@@ -59,6 +59,17 @@ class Histogram(Continuous):
         squares = self.weights * (below * below + below * above + above * above) / 3
         return np.sum(squares, axis=-1) / np.sum(self.weights, axis=-1)
 
+    def mode(self) -> Array:
+        middle = 0.5 * (self.edges[..., :-1] + self.edges[..., 1:])
+        return np.sum(np.where(self._highest(), middle, 0.0), axis=-1)
+
+    def modes(self) -> Array:
+        _, _, height, _ = self._cells()
+        return 0.5 * (self.edges[:-1] + self.edges[1:])[height == np.max(height)]
+
+    def kinks(self) -> tuple[Array, ...]:
+        return tuple(self.edges[..., k] for k in range(1, self.edges.shape[-1] - 1))
+
     def entropy(self) -> Array:
         left, right, _, _ = self._cells()
         total = np.expand_dims(np.sum(self.weights, axis=-1), -1)
@@ -67,6 +78,11 @@ class Histogram(Continuous):
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return draw_cells(shape, rng, *self._cells())
+
+    def _highest(self) -> Array:
+        """Which cell is the highest, the first of several."""
+        _, _, height, _ = self._cells()
+        return np.arange(height.shape[-1]) == np.expand_dims(np.argmax(height, axis=-1), -1)
 
     def _cells(self) -> tuple[Array, Array, Array, Array]:
         """Ends of the cells, and the height, twice."""

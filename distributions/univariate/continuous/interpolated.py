@@ -70,6 +70,16 @@ class Interpolated(Continuous):
         )
         return np.sum(moment, axis=-1) / np.sum(0.5 * (right - left) * (first + last), axis=-1)
 
+    def mode(self) -> Array:
+        best = np.expand_dims(np.argmax(self.heights, axis=-1), -1)
+        return np.sum(np.where(np.arange(self.heights.shape[-1]) == best, self.knots, 0.0), axis=-1)
+
+    def modes(self) -> Array:
+        return self.knots[self.heights == np.max(self.heights)]
+
+    def kinks(self) -> tuple[Array, ...]:
+        return tuple(self.knots[..., k] for k in range(1, self.knots.shape[-1] - 1))
+
     def entropy(self) -> Array:
         left, right, first, last = self._cells()
         mass = 0.5 * (right - left) * (first + last)

@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, psi
+from scipy.special import gammainc, gammaincc, gammaln, psi
 
 from probdiff.distributions.base import Continuous
-from probdiff.distributions.stable import LARGE, gamma_log_kernel
+from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.stable import LARGE, either, gamma_log_kernel
 from probdiff.distributions.support import Positive, positive
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
+from probdiff.ops.incomplete_rows import inverse
 from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
 
@@ -33,9 +35,12 @@ class InverseGamma(Continuous):
     def logpdf(self, x: Array) -> Array:
         a = self.shape
         z = self.scale / x
+
         # log scale and log x apart: scale / x may overflow.
-        direct = a * (np.log(self.scale) - np.log(x)) - z - gammaln(a)
-        return np.where(a < LARGE, direct, gamma_log_kernel(a, z)) - np.log(x)
+        def direct() -> Array:
+            return a * (np.log(self.scale) - np.log(x)) - z - gammaln(a)
+
+        return either(a < LARGE, direct, lambda: gamma_log_kernel(a, z)) - np.log(x)
 
     def cdf(self, x: Array) -> Array:
         return gammaincc(self.shape, self.scale / x)
@@ -49,9 +54,11 @@ class InverseGamma(Continuous):
     def logccdf(self, x: Array) -> Array:
         return log_gammainc(self.shape, self.scale / x)
 
-    def guess(self, lower: Array, lp: Array) -> Array:
-        p = np.exp(lp)
-        return self.scale / np.where(lower, gammainccinv(self.shape, p), gammaincinv(self.shape, p))
+    def quantile(self, p: Array) -> Array:
+        return self.scale / inverse("gammainccinv", self.shape, p)
+
+    def cquantile(self, p: Array) -> Array:
+        return self.scale / inverse("gammaincinv", self.shape, p)
 
     def mean(self) -> Array:
         return np.where(self.shape > 1, self.scale / (self.shape - 1), math.inf)
@@ -74,6 +81,10 @@ class InverseGamma(Continuous):
     def entropy(self) -> Array:
         a = self.shape
         return a + np.log(self.scale) + gammaln(a) - (1 + a) * psi(a)
+
+    def exponential_form(self) -> ExponentialForm:
+        a = self.shape
+        return ExponentialForm(lambda x: (np.log(x), 1 / x), (-a - 1, -self.scale), gammaln(a) - a * np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale / rng.standard_gamma(self.shape, shape)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.mills import erfcx_drop, smooth_erfcx
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2
@@ -86,6 +87,12 @@ class InverseGaussian(Continuous):
     def cf(self, t: Array) -> Array:
         ratio = self.shape / self.loc
         return np.exp(ratio * (1 - np.sqrt(1 - 2j * self.loc * t / ratio)))
+
+    def exponential_form(self) -> ExponentialForm:
+        c = self.shape
+        return ExponentialForm(
+            lambda x: (x, 1 / x), (-0.5 * c / self.loc**2, -0.5 * c), -c / self.loc - 0.5 * np.log(c)
+        )
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         # Michael, Schucany & Haas (1976): one of the two roots x and loc² / x of the square that is chi-squared.

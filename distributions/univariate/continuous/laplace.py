@@ -8,6 +8,7 @@ import numpy as np
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.tree import Array
@@ -48,6 +49,9 @@ class Laplace(Continuous):
     def cquantile(self, p: Array) -> Array:
         return self.loc - self.scale * standard_quantile(p)
 
+    def kinks(self) -> tuple[Array, ...]:
+        return (self.loc,)
+
     def mean(self) -> Array:
         return self.loc
 
@@ -72,8 +76,11 @@ class Laplace(Continuous):
     def cf(self, t: Array) -> Array:
         return np.exp(1j * t * self.loc) / (1 + (t * self.scale) ** 2)
 
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (abs(x - self.loc),), (-1 / self.scale,), np.log(self.scale), held=("loc",))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + self.scale * (rng.standard_exponential(shape) - rng.standard_exponential(shape))
+        return self.loc + self.scale * np.copysign(rng.standard_exponential(shape), rng.random(shape) - 0.5)
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

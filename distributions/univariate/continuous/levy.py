@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import erf, erfc, erfinv, log_ndtr, ndtri
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2
 from probdiff.distributions.support import Interval, Positive, Real
 from probdiff.tree import Array
@@ -75,8 +76,21 @@ class Levy(Continuous):
     def cf(self, t: Array) -> Array:
         return np.exp(1j * t * self.loc - np.sqrt(-2j * self.scale * t))
 
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(
+            lambda x: (1 / (x - self.loc),), (-0.5 * self.scale,), -0.5 * np.log(self.scale), held=("loc",)
+        )
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.scale / rng.standard_normal(shape) ** 2
+
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        # From a little below the least observation to the median, which is 2.2 scales away.
+        order = np.argsort(x)
+        middle = x[order][np.searchsorted(np.cumsum(w[order]), 0.5)]
+        scale = (middle - np.min(x)) / 2
+        return {"loc": np.min(x) - 0.1 * scale, "scale": scale}
 
     def _root(self, x: Array) -> Array:
         # Roots apart: scale / y may underflow.

@@ -7,8 +7,10 @@ import math
 import numpy as np
 from scipy.special import expit, log_expit, logit, xlogy
 
-from probdiff.distributions.base import Continuous
+from probdiff.distributions import bijectors
+from probdiff.distributions.base import Continuous, Distribution
 from probdiff.distributions.support import Positive, nonnegative
+from probdiff.distributions.univariate.continuous.logistic import Logistic
 from probdiff.tree import Array
 
 
@@ -47,6 +49,9 @@ class LogLogistic(Continuous):
 
     def cquantile(self, p: Array) -> Array:
         return self.scale * np.exp(-logit(p) / self.shape)
+
+    def latent(self) -> tuple[Distribution, bijectors.Bijector]:
+        return Logistic(np.log(self.scale), 1 / self.shape, check=False), bijectors.Positive()
 
     def mean(self) -> Array:
         return np.where(self.shape > 1, self.scale * self._moment(1), math.inf)

@@ -7,10 +7,19 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from probdiff.distributions.base import Continuous
+from probdiff.distributions import bijectors
+from probdiff.distributions.base import Continuous, Distribution
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import HALF_LOG_2PI
 from probdiff.distributions.support import Positive, Real, positive
+from probdiff.distributions.univariate.continuous.normal import (
+    Normal,
+    normal_parameters,
+    normal_partition,
+    normal_start,
+    normal_statistics,
+)
 from probdiff.tree import Array
 
 
@@ -51,6 +60,9 @@ class LogNormal(Continuous):
     def cquantile(self, p: Array) -> Array:
         return np.exp(self.loc - self.scale * ndtri(p))
 
+    def latent(self) -> tuple[Distribution, bijectors.Bijector]:
+        return Normal(self.loc, self.scale, check=False), bijectors.Positive()
+
     def mean(self) -> Array:
         return np.exp(self.loc + 0.5 * self.scale**2)
 
@@ -71,8 +83,19 @@ class LogNormal(Continuous):
     def entropy(self) -> Array:
         return self.loc + np.log(self.scale) + (0.5 + HALF_LOG_2PI)
 
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(
+            lambda x: normal_statistics(np.log(x)),
+            normal_parameters(self.loc, self.scale),
+            normal_partition(self.loc, self.scale),
+        )
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return np.exp(self.loc + self.scale * rng.standard_normal(shape))
+
+    @classmethod
+    def start_statistics(cls, *means: Array) -> dict[str, Any]:
+        return normal_start(*means)
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -71,13 +71,13 @@ class LogUniform(Continuous):
         return np.log(self.low) + self._length() * rng.random(shape)
 
     @classmethod
-    def estimate(cls, x: Array, w: Array) -> Self:
+    def ends(cls, x: Array) -> dict[str, Any]:
         least = np.min(x)
         if not 0 < least < np.max(x):
             raise DataError(
                 f"LogUniform.fit needs observations that are positive and not all the same, got {float(least)!r}."
             )
-        return cls(least, np.max(x))
+        return {"low": least, "high": np.max(x)}
 
     def _length(self) -> Array:
         return log_ratio(self.high, self.low)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit, logit
@@ -65,3 +66,14 @@ class Logistic(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) + 2.0
+
+    def mgf(self, t: Array) -> Array:
+        s = math.pi * t * self.scale
+        return np.where(abs(s) < math.pi, np.exp(t * self.loc) * np.where(s == 0, 1.0, s / np.sin(s)), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        s = math.pi * t * self.scale
+        return np.exp(1j * t * self.loc) * np.where(s == 0, 1.0, s / np.sinh(np.where(s == 0, 1.0, s)))
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        return self.loc + self.scale * rng.logistic(size=shape)

@@ -7,10 +7,19 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
-from probdiff.distributions.base import Continuous
+from probdiff.distributions import bijectors
+from probdiff.distributions.base import Continuous, Distribution
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import HALF_LOG_2PI
 from probdiff.distributions.support import Positive, Real, open_unit_interval
+from probdiff.distributions.univariate.continuous.normal import (
+    Normal,
+    normal_parameters,
+    normal_partition,
+    normal_start,
+    normal_statistics,
+)
 from probdiff.tree import Array
 
 
@@ -50,8 +59,22 @@ class LogitNormal(Continuous):
     def cquantile(self, p: Array) -> Array:
         return expit(self.loc - self.scale * ndtri(p))
 
+    def latent(self) -> tuple[Distribution, bijectors.Bijector]:
+        return Normal(self.loc, self.scale, check=False), bijectors.Interval(0.0, 1.0)
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(
+            lambda x: normal_statistics(logit(x)),
+            normal_parameters(self.loc, self.scale),
+            normal_partition(self.loc, self.scale),
+        )
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return expit(self.loc + self.scale * rng.standard_normal(shape))
+
+    @classmethod
+    def start_statistics(cls, *means: Array) -> dict[str, Any]:
+        return normal_start(*means)
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.tree import Array
 
@@ -55,6 +56,14 @@ class Lomax(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) - np.log(self.shape) + 1 / self.shape + 1
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(
+            lambda x: (np.log1p(x / self.scale),),
+            (-self.shape - 1,),
+            np.log(self.scale) - np.log(self.shape),
+            held=("scale",),
+        )
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * np.expm1(rng.standard_exponential(shape) / self.shape)

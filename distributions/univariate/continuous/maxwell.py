@@ -6,9 +6,10 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import erfcx, gammainccinv, gammaincinv
+from scipy.special import erfcx, gammainccinv, gammaincinv, ndtr, wofz
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.special import log1mexp, log_gammainc
@@ -68,6 +69,17 @@ class Maxwell(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) + 0.5 * (LOG_2 + math.log(math.pi)) + np.euler_gamma - 0.5
+
+    def mgf(self, t: Array) -> Array:
+        s = t * self.scale
+        return math.sqrt(2 / math.pi) * s + 2 * (1 + s * s) * np.exp(0.5 * s * s) * ndtr(s)
+
+    def cf(self, t: Array) -> Array:
+        s = t * self.scale
+        return 1j * math.sqrt(2 / math.pi) * s + (1 - s * s) * wofz(math.sqrt(0.5) * s)
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (x * x,), (-0.5 / self.scale**2,), 3 * np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * np.sqrt(2 * rng.standard_gamma(1.5, shape))

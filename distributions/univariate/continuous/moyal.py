@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import erf, erfc, erfinv, ndtri
+from scipy.special import erf, erfc, erfinv, gammaln, loggamma, ndtri
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2
@@ -72,6 +72,15 @@ class Moyal(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) + HALF_LOG_2PI + 0.5 * (1 + np.euler_gamma + LOG_2)
+
+    def mgf(self, t: Array) -> Array:
+        s = t * self.scale
+        inside = np.exp(t * self.loc - s * math.log(2) + gammaln(0.5 - s)) / math.sqrt(math.pi)
+        return np.where(s < 0.5, inside, np.inf)
+
+    def cf(self, t: Array) -> Array:
+        s = 1j * t * self.scale
+        return np.exp(1j * t * self.loc - s * math.log(2) + loggamma(0.5 - s)) / math.sqrt(math.pi)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc - 2 * self.scale * np.log(abs(rng.standard_normal(shape)))

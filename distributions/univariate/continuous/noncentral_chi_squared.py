@@ -55,6 +55,14 @@ class NoncentralChiSquared(Continuous):
         k, m = self.df, self.noncentrality
         return 12 * (k + 4 * m) / (k + 2 * m) ** 2
 
+    def mgf(self, t: Array) -> Array:
+        rest = 1 - 2 * t
+        return np.where(rest > 0, np.exp(self.noncentrality * t / rest - 0.5 * self.df * np.log(rest)), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        rest = 1 - 2j * t
+        return np.exp(1j * self.noncentrality * t / rest) * rest ** (-0.5 * self.df)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.noncentral_chisquare(self.df, self.noncentrality, shape)
 

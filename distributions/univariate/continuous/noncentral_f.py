@@ -11,6 +11,7 @@ from scipy.special import xlogy
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.log_sums import log_series
 from probdiff.distributions.noncentral import log_poisson
+from probdiff.distributions.raw_moments import kurtosis_of, skewness_of
 from probdiff.distributions.support import Nonnegative, Positive, nonnegative
 from probdiff.ops.saddle import beta_kernel
 from probdiff.special import log1mexp, log_betainc, log_betaincc
@@ -47,13 +48,7 @@ class NoncentralF(Continuous):
         return self._tails(x)[1]
 
     def _tails(self, x: Array) -> tuple[Array, Array]:
-        """Logs of both tails; that on whose side of the mean of the numerator x lies is summed."""
-        a, b, m = self._halves()
-        ratio = self._ratio(x)
-        tail = log_series(tail_term, largest, a, b, m, ratio)
-        rest = log1mexp(tail)
-        below = b * ratio < a + m
-        return np.where(below, tail, rest), np.where(below, rest, tail)
+        return log_tails(*self._halves(), self._ratio(x))
 
     def _halves(self) -> tuple[Array, Array, Array]:
         return 0.5 * self.df1, 0.5 * self.df2, 0.5 * self.noncentrality
@@ -71,6 +66,23 @@ class NoncentralF(Continuous):
         finite = 2 * (n2 / n1) ** 2 * ((n1 + c) ** 2 + (n1 + 2 * c) * (n2 - 2)) / ((n2 - 2) ** 2 * (n2 - 4))
         return np.where(n2 > 4, finite, math.inf)
 
+    def skewness(self) -> Array:
+        return skewness_of(*(self._moment(j) for j in (1, 2, 3)))
+
+    def kurtosis(self) -> Array:
+        return kurtosis_of(*(self._moment(j) for j in (1, 2, 3, 4)))
+
+    def _moment(self, order: int) -> Array:
+        """E[X^order]: cumulants of U are 2^(j - 1) (j - 1)! (df1 + j noncentrality)."""
+        b = 0.5 * self.df2
+        shared = [2**j * math.factorial(j) for j in range(order)]
+        cumulants = [k * (self.df1 + j * self.noncentrality) for j, k in enumerate(shared, start=1)]
+        moments: list[Array] = [1.0]
+        for n in range(order):
+            moments.append(sum(math.comb(n, j) * cumulants[j] * moments[n - j] for j in range(n + 1)))
+        inverse = math.prod((b / (b - j) for j in range(1, order + 1)), start=self.df1 ** -float(order))
+        return np.where(b > order, moments[order] * inverse, math.inf)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.noncentral_f(self.df1, self.df2, self.noncentrality, shape)
 
@@ -78,6 +90,14 @@ class NoncentralF(Continuous):
 def shares(ratio: Array) -> tuple[Array, Array]:
     """P and 1 - P."""
     return 1 / (1 + 1 / ratio), 1 / (1 + ratio)
+
+
+def log_tails(a: Array, b: Array, m: Array, ratio: Array) -> tuple[Array, Array]:
+    """Logs of both tails of P; that on whose side of the mean of the numerator the ratio lies is summed."""
+    tail = log_series(tail_term, largest, a, b, m, ratio)
+    rest = log1mexp(tail)
+    below = b * ratio < a + m
+    return np.where(below, tail, rest), np.where(below, rest, tail)
 
 
 def largest(a: Array, b: Array, m: Array, ratio: Array) -> Array:

@@ -9,6 +9,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import HALF_LOG_2PI
 from probdiff.distributions.support import Positive, Real, real
@@ -79,13 +80,42 @@ class Normal(Continuous):
     def cf(self, t: Array) -> Array:
         return np.exp(1j * t * self.loc - 0.5 * (t * self.scale) ** 2)
 
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(
+            normal_statistics, normal_parameters(self.loc, self.scale), normal_partition(self.loc, self.scale)
+        )
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.scale * rng.standard_normal(shape)
+
+    @classmethod
+    def start_statistics(cls, *means: Array) -> dict[str, Any]:
+        return normal_start(*means)
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:
         mean = np.sum(w * x)
         return cls(mean, np.sqrt(np.sum(w * (x - mean) ** 2)))
+
+
+def normal_statistics(x: Array) -> tuple[Array, Array]:
+    """The sufficient statistics of x, shared with the families of which a function is normal, as is what follows."""
+    return x, x * x
+
+
+def normal_parameters(loc: Array, scale: Array) -> tuple[Array, Array]:
+    """The natural parameters."""
+    return loc / scale**2, -0.5 / scale**2
+
+
+def normal_partition(loc: Array, scale: Array) -> Array:
+    """The log-partition."""
+    return 0.5 * (loc / scale) ** 2 + np.log(scale)
+
+
+def normal_start(mean: Array, square: Array) -> dict[str, Any]:
+    """Where a fit from averages of the statistics begins."""
+    return {"loc": mean, "scale": np.sqrt(np.maximum(square - mean * mean, 0.0))}
 
 
 @closed_form(Normal, Normal)

@@ -41,6 +41,12 @@ class NormalInverseGaussian(Continuous):
     def related(self) -> Array:
         return abs(self.beta) < self.alpha
 
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        # Symmetric, with the variance scale / alpha of the data.
+        spread = np.sqrt(np.sum(w * (x - np.sum(w * x)) ** 2))
+        return {"alpha": 1 / spread, "beta": 0.0, "scale": spread}
+
     def _gamma(self) -> Array:
         return np.sqrt((self.alpha - self.beta) * (self.alpha + self.beta))
 
@@ -78,6 +84,15 @@ class NormalInverseGaussian(Continuous):
 
     def kurtosis(self) -> Array:
         return 3 * (1 + 4 * (self.beta / self.alpha) ** 2) / (self.scale * self._gamma())
+
+    def mgf(self, t: Array) -> Array:
+        b = self.beta + t
+        inside = np.exp(t * self.loc + self.scale * (self._gamma() - np.sqrt((self.alpha - b) * (self.alpha + b))))
+        return np.where(abs(b) <= self.alpha, inside, np.inf)
+
+    def cf(self, t: Array) -> Array:
+        root = np.sqrt(self.alpha**2 - (self.beta + 1j * t) ** 2)
+        return np.exp(1j * t * self.loc + self.scale * (self._gamma() - root))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         variance = rng.wald(self.scale / self._gamma(), self.scale**2, shape)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import log_ratio
 from probdiff.distributions.support import Interval, Positive
 from probdiff.distributions.univariate.continuous.lomax import pareto_kurtosis, pareto_skewness, pareto_variance
@@ -61,8 +62,16 @@ class Pareto(Continuous):
     def entropy(self) -> Array:
         return np.log(self.scale) - np.log(self.shape) + 1 / self.shape + 1
 
+    def exponential_form(self) -> ExponentialForm:
+        a = self.shape
+        return ExponentialForm(lambda x: (np.log(x),), (-a - 1,), -np.log(a) - a * np.log(self.scale), held=("scale",))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * np.exp(rng.standard_exponential(shape) / self.shape)
+
+    @classmethod
+    def ends(cls, x: Array) -> dict[str, Any]:
+        return {"scale": np.min(x)}
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

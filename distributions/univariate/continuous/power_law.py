@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import log_ratio
 from probdiff.distributions.support import Interval, Nonnegative, Positive, Real, interval
 from probdiff.tree import Array
@@ -63,6 +65,13 @@ class PowerLaw(Continuous):
 
     def mode(self) -> Array:
         return np.where(self.alpha > 0, self.high, self.low)
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (np.log(x),), (self.alpha,), self._whole(), held=("low", "high"))
+
+    @classmethod
+    def ends(cls, x: Array) -> dict[str, Any]:
+        return {"low": np.min(x), "high": np.max(x)}
 
     def _whole(self) -> Array:
         return log_area(self.alpha + 1, self.low, self.high)

@@ -62,6 +62,11 @@ class RaisedCosine(Continuous):
     def entropy(self) -> Array:
         return np.log(4 * self.scale) - 1
 
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        low, high = np.min(x), np.max(x)
+        return {"loc": 0.5 * (low + high), "scale": 0.6 * (high - low)}
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         # The densities at u and 1 - u add up to a constant: what is not accepted at u belongs to 1 - u.
         u, keep = rng.random(shape), rng.random(shape)

@@ -6,8 +6,10 @@ import math
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import ndtr, wofz
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import LOG_2, log1mexpexp
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.tree import Array
@@ -59,6 +61,17 @@ class Rayleigh(Continuous):
 
     def entropy(self) -> Array:
         return np.log(self.scale) + 1 - 0.5 * LOG_2 + 0.5 * np.euler_gamma
+
+    def mgf(self, t: Array) -> Array:
+        s = t * self.scale
+        return 1 + math.sqrt(2 * math.pi) * s * np.exp(0.5 * s * s) * ndtr(s)
+
+    def cf(self, t: Array) -> Array:
+        s = t * self.scale
+        return 1 + 1j * math.sqrt(0.5 * math.pi) * s * wofz(math.sqrt(0.5) * s)
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (x * x,), (-0.5 / self.scale**2,), 2 * np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.scale * np.sqrt(2 * rng.standard_exponential(shape))

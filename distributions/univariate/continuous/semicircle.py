@@ -6,11 +6,11 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import betaincinv
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.support import Interval, Positive, interval
 from probdiff.errors import DataError
+from probdiff.ops.incomplete_rows import inverse
 from probdiff.tree import Array
 
 # (φ - sin φ) / φ³ in powers of φ².
@@ -42,10 +42,16 @@ class Semicircle(Continuous):
         return np.where(x < 0, 1 - self._segment(x), self._segment(x))
 
     def quantile(self, p: Array) -> Array:
-        return self.radius * (2 * betaincinv(1.5, 1.5, p) - 1)
+        # (x / radius)² ~ Beta(1/2, 3/2) has the digits of the middle, (1 + x / radius) / 2 ~ Beta(3/2, 3/2) of ends.
+        v = 2 * p - 1
+        middle, center = abs(v) < 0.5, abs(v) < 1e-8
+        level = np.where(middle, np.where(center, 0.25, abs(v)), np.minimum(p, 1 - p))
+        x = inverse("betaincinv", np.where(middle, 0.5, 1.5), 1.5, level)
+        t = np.where(middle, np.sqrt(np.where(middle, x, 1)), 1 - 2 * x)
+        return self.radius * np.where(center, math.pi / 4 * v, np.where(v < 0, -t, t))
 
     def cquantile(self, p: Array) -> Array:
-        return self.radius * (1 - 2 * betaincinv(1.5, 1.5, p))
+        return -self.quantile(p)
 
     def mean(self) -> Array:
         return 0.0

@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln, log_ndtr, ndtr, ndtri, psi, stdtr, stdtrit
+from scipy.special import betaln, gammaln, kve, log_ndtr, ndtr, ndtri, psi, stdtr
 
 from probdiff.distributions.base import Continuous
-from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2, log1p_square, stirling_error
+from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2, either, log1p_square, stirling_error
 from probdiff.distributions.support import Positive, PositiveOrInfinite, Real, real
+from probdiff.ops.incomplete_rows import inverse
+from probdiff.ops.saddle import log1p_less
 from probdiff.special import log_betainc, log_betaincc
 from probdiff.tree import Array
 
@@ -34,10 +36,22 @@ class StudentT(Continuous):
     def logpdf(self, x: Array) -> Array:
         h = 0.5 * self.df
         z = (x - self.loc) / self.scale
-        # The ratio of gammas by their Stirling forms, whose large parts are subtracted by hand.
-        ratio = h * np.log1p(0.5 / h) - 0.5 + stirling_error(h + 0.5) - stirling_error(h)
-        student = ratio - (h + 0.5) * log1p_square(z / np.sqrt(self.df))
-        return np.where(self.df == math.inf, -0.5 * z * z, student) - np.log(self.scale) - HALF_LOG_2PI
+        # The ratio of gammas by their Stirling forms.
+        corrections = stirling_error(h + 0.5) - stirling_error(h) - np.log(self.scale) - HALF_LOG_2PI
+
+        def student() -> Array:
+            return h * np.log1p(0.5 / h) - 0.5 - (h + 0.5) * log1p_square(z * (1 / np.sqrt(self.df)))
+
+        def nearly_normal() -> Array:
+            # h log(1 + t) less h t, which is -z² / 2: nothing cancels in the derivative in df either.
+            t = z * z / self.df
+            near = h * log1p_less(0.5 / h) - 0.5 * z * z - 0.5 * t - (h + 0.5) * log1p_less(t)
+            return np.where(t < 0.5, near, student())
+
+        def finite() -> Array:
+            return either(self.df < 100, student, nearly_normal)
+
+        return corrections + either(self.df == math.inf, lambda: -0.5 * z * z, finite)
 
     def cdf(self, x: Array) -> Array:
         z = (x - self.loc) / self.scale
@@ -53,9 +67,11 @@ class StudentT(Continuous):
     def logccdf(self, x: Array) -> Array:
         return log_student_cdf(self.df, (self.loc - x) / self.scale)
 
-    def guess(self, lower: Array, lp: Array) -> Array:
-        z = np.where(self.df == math.inf, ndtri(np.exp(lp)), stdtrit(self.df, np.exp(lp)))
-        return self.loc + self.scale * np.where(lower, z, -z)
+    def quantile(self, p: Array) -> Array:
+        return self.loc + self.scale * student_quantile(self.df, p)
+
+    def cquantile(self, p: Array) -> Array:
+        return self.loc - self.scale * student_quantile(self.df, p)
 
     def mean(self) -> Array:
         return np.where(self.df > 1, self.loc, math.nan)
@@ -79,8 +95,21 @@ class StudentT(Continuous):
         # From here on the differences of large terms are worse than the first term of the expansion: 1e-10 both.
         return np.where(self.df < 1e5, direct, HALF_LOG_2PI + 0.5 + 1 / self.df) + np.log(self.scale)
 
+    def cf(self, t: Array) -> Array:
+        # Hurst, The characteristic function of the Student t distribution (1995).
+        h, s = 0.5 * self.df, abs(t * self.scale)
+        z = np.where(s == 0, 1.0, np.sqrt(self.df) * s)
+        decay = np.exp(h * np.log(0.5 * z) - z - gammaln(h) + LOG_2) * kve(h, z)
+        normal = np.exp(-0.5 * s * s)
+        return np.exp(1j * t * self.loc) * np.where(s == 0, 1.0, np.where(self.df == math.inf, normal, decay))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.scale * rng.standard_t(np.minimum(self.df, 1e300), shape)
+
+
+def student_quantile(df: Array, p: Array) -> Array:
+    """The t with P(T <= t) = p for Student's t."""
+    return np.where(df == math.inf, ndtri(p), inverse("student_inverse", df, p))
 
 
 def log_student_cdf(df: Array, z: Array) -> Array:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Interval, Real, interval
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
@@ -57,6 +60,9 @@ class Triangular(Continuous):
         falling = high - np.sqrt(p * (high - peak)) * np.sqrt(width)
         return np.where(p * width < high - peak, falling, low + np.sqrt((1 - p) * (peak - low)) * np.sqrt(width))
 
+    def kinks(self) -> tuple[Array, ...]:
+        return (self.peak,)
+
     def mean(self) -> Array:
         return (self.low + self.high + self.peak) / 3
 
@@ -76,6 +82,37 @@ class Triangular(Continuous):
 
     def entropy(self) -> Array:
         return 0.5 - LOG_2 + np.log(self.high - self.low)
+
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        low, high = np.min(x), np.max(x)
+        margin = 0.1 * (high - low)
+        return {"low": low - margin, "high": high + margin, "peak": np.sum(w * x)}
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        # For given ends the best peak is an observation (van Dorp & Kotz, The Standard Two-Sided Power Distribution and
+        # its Properties, The American Statistician 56, 2002); so the ends are searched for the best of these.
+        from scipy.optimize import minimize
+
+        order = np.argsort(x)
+        x, w = x[order], w[order]
+        width = x[-1] - x[0]
+        if width == 0:
+            raise DataError(f"Triangular.fit needs observations that are not all the same, got {float(x[0])!r}.")
+
+        def heights(u: Any) -> Any:
+            low, high = x[0] - width * np.exp(u[0]), x[-1] + width * np.exp(u[1])
+            below, above = np.log(x - low), np.log(high - x)
+            left = np.cumsum(w * below) - np.cumsum(w) * below
+            right = np.cumsum((w * above)[::-1])[::-1] - np.cumsum(w[::-1])[::-1] * above
+            return left + right - np.log(high - low)
+
+        def loss(u: Any) -> Any:
+            return -np.max(heights(u))
+
+        found = minimize(loss, [-2.0, -2.0], method="Nelder-Mead")
+        return cls.fit(x, w, peak=x[np.argmax(heights(found.x))])
 
     def _below(self, x: Array) -> Array:
         """log P(X <= x), for x up to the peak."""

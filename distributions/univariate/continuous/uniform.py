@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -68,8 +68,8 @@ class Uniform(Continuous):
         return self.low + (self.high - self.low) * rng.random(shape)
 
     @classmethod
-    def estimate(cls, x: Array, w: Array) -> Self:
-        return cls(np.min(x), np.max(x))
+    def ends(cls, x: Array) -> dict[str, Any]:
+        return {"low": np.min(x), "high": np.max(x)}
 
 
 @closed_form(Uniform, Uniform)

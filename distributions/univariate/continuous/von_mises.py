@@ -10,6 +10,7 @@ import numpy as np
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.bessel import log_i0e
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.log_sums import NODES, WEIGHTS
 from probdiff.distributions.support import Interval, Nonnegative, Real
 from probdiff.special import logsumexp
@@ -72,6 +73,17 @@ class VonMises(Continuous):
 
     def skewness(self) -> Array:
         return 0.0
+
+    def exponential_form(self) -> ExponentialForm:
+        k = self.concentration
+        return ExponentialForm(
+            lambda x: (np.cos(x), np.sin(x)), (k * np.cos(self.loc), k * np.sin(self.loc)), log_i0e(k) + k
+        )
+
+    @classmethod
+    def start_statistics(cls, *means: Array) -> dict[str, Any]:
+        cosine, sine = means
+        return {"loc": np.arctan2(sine, cosine)}
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + rng.vonmises(0.0, self.concentration, shape)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import gamma, xlogy
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.tree import Array
 
@@ -62,6 +63,10 @@ class Weibull(Continuous):
     def entropy(self) -> Array:
         k = self.shape
         return np.euler_gamma * (1 - 1 / k) + np.log(self.scale / k) + 1
+
+    def exponential_form(self) -> ExponentialForm:
+        k = self.shape
+        return ExponentialForm(lambda x: (x**k,), (-(self.scale**-k),), k * np.log(self.scale), held=("shape",))
 
     def _moment(self, i: int) -> Array:
         """E[(X / scale)^i]."""

@@ -9,6 +9,7 @@ from scipy.special import entr, expit, log_expit, rel_entr
 
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import Probability, Real, boolean
 from probdiff.tree import Array
 
@@ -43,6 +44,12 @@ class Bernoulli(Discrete):
     def logccdf(self, x: Array) -> Array:
         return log_expit(self.logits) if self.p is None else np.log(self.p)
 
+    def quantile(self, p: Array) -> Array:
+        return np.where((p <= self._failure()) & (p < 1), 0.0, 1.0)
+
+    def cquantile(self, p: Array) -> Array:
+        return np.where((p >= self._success()) & (p > 0), 0.0, 1.0)
+
     def mean(self) -> Array:
         return self._success()
 
@@ -68,6 +75,10 @@ class Bernoulli(Discrete):
 
     def cf(self, t: Array) -> Array:
         return self._failure() + self._success() * np.exp(1j * t)
+
+    def exponential_form(self) -> ExponentialForm:
+        log_odds = np.log(self.p) - np.log1p(-self.p) if self.logits is None else self.logits
+        return ExponentialForm(lambda x: (x,), (log_odds,), -np.log(self._failure()))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return (rng.random(shape) < self._success()).astype(np.int64) if shape else int(rng.random() < self._success())

@@ -9,7 +9,7 @@ import numpy as np
 from probdiff.ad.transforms import stop_gradient
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.parameters import alternative
-from probdiff.distributions.stable import log_gamma_defect, waiting_log_mass
+from probdiff.distributions.stable import either, log_gamma_defect, waiting_log_mass
 from probdiff.distributions.summation import log_lower, log_upper
 from probdiff.distributions.support import Integers, NonnegativeInteger, OpenUnit, Positive, integer_interval
 from probdiff.tree import Array
@@ -43,14 +43,24 @@ class BetaBinomial(Discrete):
         # Successes and failures are two waiting times, given their sum; the odds, common to all three, cancel.
         total, fewer = self._total(), self.alpha < self.beta
         n, odds = self.n + 0 * total, stop_gradient((self.n + 1) / total)
-        small, large = np.where(fewer, self.alpha, self.beta), np.where(fewer, self.beta, self.alpha)
-        k, m = np.where(fewer, x, n - x), np.where(fewer, n - x, x)
+        small = either(fewer, lambda: self.alpha, lambda: self.beta)
+        large = either(fewer, lambda: self.beta, lambda: self.alpha)
+        k, m = either(fewer, lambda: x, lambda: n - x), either(fewer, lambda: n - x, lambda: x)
         # Where the smaller kind is rare, the mass of the sum is nearly that of the other kind: only the rest is added.
         rare = small * n <= total
-        rest = small * np.log1p(odds) + log_gamma_defect(large, small, n)
-        whole = waiting_log_mass(n, np.where(rare, large, total), odds)
-        others = np.where(rare & (k == 0), 0.0, waiting_log_mass(m, large, odds) - whole)
-        return waiting_log_mass(k, small, odds) + np.where(rare, rest, 0.0) + others
+
+        def rest() -> Array:
+            return small * np.log1p(odds) + log_gamma_defect(large, small, n)
+
+        def others() -> Array:
+            whole = waiting_log_mass(n, either(rare, lambda: large, lambda: total), odds)
+            return waiting_log_mass(m, large, odds) - whole
+
+        return (
+            waiting_log_mass(k, small, odds)
+            + either(rare, rest, lambda: 0.0)
+            + either(rare & (k == 0), lambda: 0.0, others)
+        )
 
     def logcdf(self, x: Array) -> Array:
         return log_lower(self, x)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betainc, expit, log_expit
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import binomial_log_mass
 from probdiff.distributions.support import Integers, NonnegativeInteger, Probability, Real, integer_interval
 from probdiff.special import log_betainc, log_betaincc
@@ -72,6 +73,11 @@ class Binomial(Discrete):
 
     def cf(self, t: Array) -> Array:
         return (self._failure() + self._success() * np.exp(1j * t)) ** self.n
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(
+            lambda x: (x,), (self._log_success() - self._log_failure(),), -self.n * self._log_failure(), held=("n",)
+        )
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.binomial(self.n, self._success(), shape)

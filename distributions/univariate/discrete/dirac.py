@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from probdiff.distributions.base import Discrete
-from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.support import Points, Real
 from probdiff.tree import Array
 
@@ -60,11 +58,3 @@ class Dirac(Discrete):
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return np.broadcast_to(self.value, shape).copy()
-
-    def _expected(self, name: str, g: Callable[[Array], Array]) -> Array:
-        return g(self.value)
-
-
-@closed_form(Dirac, Dirac)
-def _divergence(p: Dirac, q: Dirac) -> Array:
-    return np.where(p.value == q.value, 0.0, np.inf)

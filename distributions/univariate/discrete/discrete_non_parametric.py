@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import entr
 
 from probdiff.distributions.base import Discrete
-from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.summation import tails
 from probdiff.distributions.support import LogWeightVector, Points, ProbabilityVector, ordered
 from probdiff.special import log_softmax
@@ -87,13 +85,6 @@ class DiscreteNonParametric(Discrete):
         values = np.broadcast_to(self.values, noise.shape)
         return np.take_along_axis(values, chosen[..., None], -1)[..., 0]
 
-    def _expected(self, name: str, g: Callable[[Array], Array]) -> Array:
-        p = self._probabilities()
-        # The values lead, so that g meets the batch in its last axes.
-        first = np.moveaxis(np.broadcast_to(self.values, p.shape) + 0 * p, -1, 0)
-        weight = np.moveaxis(p + 0 * self.values, -1, 0)
-        return np.sum(np.where(weight > 0, weight * g(first), 0.0), axis=0)
-
     def _first(self, passed: Array) -> Array:
         """The first value, and the steps to those after the ones that are passed."""
         steps = self.values[..., 1:] - self.values[..., :-1]
@@ -104,12 +95,3 @@ class DiscreteNonParametric(Discrete):
 
     def _log_probabilities(self) -> Array:
         return np.log(self.p) if self.p is not None else log_softmax(self.logits, axis=-1)
-
-
-@closed_form(DiscreteNonParametric, DiscreteNonParametric)
-def _divergence(p: DiscreteNonParametric, q: DiscreteNonParametric) -> Array:
-    log_p = p._log_probabilities()
-    same = np.expand_dims(p.values, -1) == np.expand_dims(q.values, -2)
-    log_q = np.where(same, np.expand_dims(q._log_probabilities(), -2), -np.inf)
-    distance = log_p - np.max(log_q, axis=-1)
-    return np.sum(np.where(log_p > -np.inf, np.exp(log_p) * distance, 0.0), axis=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -63,8 +63,8 @@ class DiscreteUniform(Discrete):
         return rng.integers(self.low, self.high, shape, endpoint=True)
 
     @classmethod
-    def estimate(cls, x: Array, w: Array) -> Self:
-        return cls(np.min(x), np.max(x))
+    def ends(cls, x: Array) -> dict[str, Any]:
+        return {"low": np.min(x), "high": np.max(x)}
 
     def _count(self) -> Array:
         return self.high - self.low + 1

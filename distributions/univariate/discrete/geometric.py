@@ -9,6 +9,7 @@ from scipy.special import entr, rel_entr, xlog1py
 
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import PositiveProbability, nonnegative_integers
 from probdiff.tree import Array
 
@@ -34,6 +35,17 @@ class Geometric(Discrete):
     def logccdf(self, x: Array) -> Array:
         return (x + 1) * np.log1p(-self.p)
 
+    def quantile(self, p: Array) -> Array:
+        x = np.maximum(np.ceil(np.log1p(-p) / np.log1p(-self.p)) - 1, 0.0)
+        # The quotient may round over a whole number: the distribution function decides.
+        x = np.where((x > 0) & (self.cdf(x - 1) >= p), x - 1, x)
+        return np.where(p < 1, np.where(self.cdf(x) < p, x + 1, x), np.inf)
+
+    def cquantile(self, p: Array) -> Array:
+        x = np.maximum(np.ceil(np.log(p) / np.log1p(-self.p)) - 1, 0.0)
+        x = np.where((x > 0) & (self.ccdf(x - 1) <= p), x - 1, x)
+        return np.where(p > 0, np.where(self.ccdf(x) > p, x + 1, x), np.inf)
+
     def mean(self) -> Array:
         return (1 - self.p) / self.p
 
@@ -58,8 +70,14 @@ class Geometric(Discrete):
     def cf(self, t: Array) -> Array:
         return self.p / (1 - (1 - self.p) * np.exp(1j * t))
 
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (x,), (np.log1p(-self.p),), -np.log(self.p))
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return rng.geometric(self.p, shape) - 1
+        # The whole part of an exponential wait; the largest whole number is the end, as in NumPy's sampler.
+        with np.errstate(divide="ignore"):
+            wait = np.floor(rng.standard_exponential(shape) / -np.log1p(-self.p))
+        return np.minimum(wait, 2.0**63 - 1024).astype(np.int64)
 
 
 @closed_form(Geometric, Geometric)

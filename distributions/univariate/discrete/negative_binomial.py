@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betainc, expit, log_expit
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import binomial_log_mass
 from probdiff.distributions.support import Positive, PositiveProbability, Real, nonnegative_integers
@@ -79,6 +80,9 @@ class NegativeBinomial(Discrete):
 
     def cf(self, t: Array) -> Array:
         return (self._success() / (1 - self._failure() * np.exp(1j * t))) ** self.r
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (x,), (self._log_failure(),), -self.r * self._log_success(), held=("r",))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.poisson(self._odds_of_failure() * rng.standard_gamma(self.r, shape))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammaln, xlogy
+from scipy.special import gammainc, gammaincc
 
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.divergence import closed_form
-from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, stirling_error
+from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.stable import HALF_LOG_2PI, deviance, either, stirling_error
 from probdiff.distributions.support import Nonnegative, Real, nonnegative_integers
 from probdiff.special import log_gammainc, log_gammaincc
 from probdiff.tree import Array
@@ -32,11 +33,16 @@ class Poisson(Discrete):
 
     def logpdf(self, x: Array) -> Array:
         rate = self._rate()
-        powers = xlogy(x, rate) if self.log_rate is None else x * self.log_rate
-        direct = powers - rate - gammaln(x + 1)
-        saddle = -deviance(x, rate) - stirling_error(x) - 0.5 * np.log(x) - HALF_LOG_2PI
-        # A rate too small for a number has its logarithm only in the direct form.
-        return np.where((x < LARGE) | (rate == 0), direct, saddle)
+        log_rate = np.log(rate) if self.log_rate is None else self.log_rate
+
+        def tiny() -> Array:
+            return x * (np.log(x) - log_rate) - x
+
+        def saddle() -> Array:
+            deviation = either(rate < 1e-300, tiny, lambda: deviance(x, rate))
+            return -deviation - stirling_error(x) - 0.5 * np.log(x) - HALF_LOG_2PI
+
+        return either(x == 0, lambda: -rate, saddle)
 
     def cdf(self, x: Array) -> Array:
         return gammaincc(x + 1, self._rate())
@@ -70,6 +76,10 @@ class Poisson(Discrete):
 
     def cf(self, t: Array) -> Array:
         return np.exp(self._rate() * np.expm1(1j * t))
+
+    def exponential_form(self) -> ExponentialForm:
+        log_rate = np.log(self.rate) if self.log_rate is None else self.log_rate
+        return ExponentialForm(lambda x: (x,), (log_rate,), self._rate())
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.poisson(self._rate(), shape)

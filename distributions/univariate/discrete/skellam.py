@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from probdiff.distributions.base import Discrete
-from probdiff.distributions.guards import floating
-from probdiff.distributions.skellam_tails import log_mass, log_tail, search
+from probdiff.distributions.skellam_tails import log_mass, log_tail
 from probdiff.distributions.support import Positive, integers
-from probdiff.ops.dispatch import apply
 from probdiff.tree import Array
 
 
@@ -37,18 +35,6 @@ class Skellam(Discrete):
 
     def logccdf(self, x: Array) -> Array:
         return log_tail("upper", x, self.rate1, self.rate2)
-
-    def quantile(self, p: Array) -> Array:
-        return apply(search("lower"), np.log(p), self.rate1, self.rate2)
-
-    def cquantile(self, p: Array) -> Array:
-        return apply(search("upper"), np.log(p), self.rate1, self.rate2)
-
-    def invlogcdf(self, lp: Array) -> Array:
-        return apply(search("lower"), floating(lp), self.rate1, self.rate2)
-
-    def invlogccdf(self, lp: Array) -> Array:
-        return apply(search("upper"), floating(lp), self.rate1, self.rate2)
 
     def mean(self) -> Array:
         return self.rate1 - self.rate2

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.power_sums import excess, partial_excess
 from probdiff.distributions.quantiles import LOG_HALF
 from probdiff.distributions.support import Interval, positive_integers
@@ -46,6 +47,9 @@ class Zipf(Discrete):
 
     def mode(self) -> Array:
         return 1.0
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (np.log(x),), (-self.power,), self._log_zeta())
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         a = np.broadcast_to(self.power - 1.0, shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.power_sums import partial_excess
 from probdiff.distributions.quantiles import LOG_HALF
 from probdiff.distributions.support import Integers, Nonnegative, PositiveInteger, integer_interval
@@ -38,6 +39,11 @@ class Zipfian(Discrete):
 
     def mode(self) -> Array:
         return 1.0
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(
+            lambda x: (np.log(x),), (-self.power,), self._log_total(self.n + 0 * self.power), held=("n",)
+        )
 
     def _tails(self, x: Array) -> tuple[Array, Array]:
         n = self.n + 0 * x

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.ir as ir
 import numpy as np
 
+from probdiff.compiler.formulas import native_formula
 from probdiff.compiler.native import jit
+from probdiff.compiler.native.routine import routine as own_routine
 from probdiff.compiler.native.values import DOUBLE, F64, I1, I32, I64, cast
 from probdiff.compiler.native.vectormath import decompositions
 from probdiff.graph.program import Node
+from probdiff.ops.stirling import deviance_formula, stirling_error_formula
 
 if TYPE_CHECKING:
     from probdiff.compiler.native.scalar import Scope
@@ -52,12 +55,19 @@ def has_instruction(node: Node, dtype: np.dtype) -> bool:
         return dtype.kind == "f" or _is_small_power(node.args[1], real=False)
     if op.name == "polygamma":
         order = node.args[0]
-        return not isinstance(order, Node | np.ndarray) and order in (0, 1)
+        return not isinstance(order, Node | np.ndarray) and order >= 0
     if dtype.kind != "f":
         return False
     if op.name in _real_kind or op.name in decompositions or op.name in SHORT:
         return True
-    return op.name in _libm and jit.has_symbol(_libm[op.name]) or scipy_routine(op.name, len(node.args)) is not None
+    return op.name in _libm and jit.has_symbol(_libm[op.name]) or is_routine(op.name, len(node.args))
+
+
+def is_routine(name: str, n: int) -> bool:
+    """Whether a function of n floats is a call of a formula, or of a routine of SciPy, that takes a while."""
+    if name in _any_kind or name in _real_kind or name in decompositions or name in SHORT or name in _libm:
+        return False
+    return native_formula(name) is not None or scipy_routine(name, n) is not None
 
 
 def instruction(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype, node: Node) -> Any:
@@ -160,7 +170,8 @@ def instruction(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtyp
             return small
         name = "power"
     if name == "polygamma":
-        return _function(scope, b, ("psi", "trigamma")[int(node.args[0])], args[1:], dtype)
+        order = int(node.args[0])
+        return _function(scope, b, ("psi", "trigamma", f"polygamma{order}")[min(order, 2)], args[1:], dtype)
     return _function(scope, b, name, args, dtype)
 
 
@@ -170,6 +181,8 @@ def _function(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtype)
     if name in decompositions or name in SHORT:
         f = scope.decomposition(name, len(args))
         value = b.call(f, wide, attrs=() if scope.inlines else ("noinline",))
+    elif native_formula(name) is not None:
+        value = b.call(scope.declare(own_routine(name), DOUBLE, [DOUBLE] * len(args)), wide)
     elif name in _libm and jit.has_symbol(_libm[name]):
         value = b.call(scope.declare(_libm[name], DOUBLE, [DOUBLE] * len(args)), wide)
     else:
@@ -342,4 +355,6 @@ SHORT: dict[str, Callable[..., Any]] = {
     "xlog1py": _xlog1py,
     "entr": _entr,
     "rel_entr": _rel_entr,
+    "deviance": deviance_formula,
+    "stirling_error": stirling_error_formula,
 }

@@ -20,7 +20,8 @@ import numpy as np
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.native import jit
 from probdiff.compiler.native.scalar import Scope, emit
-from probdiff.compiler.native.values import I1, I8, I64, PTR, load, memory_type, store
+from probdiff.compiler.native.unswitch import chosen, outcomes, worth_deciding
+from probdiff.compiler.native.values import I1, I8, I64, PTR, cast, constant, load, memory_type, store
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 
@@ -29,13 +30,16 @@ _cache: dict[Any, Any] = {}
 _alive: list[Any] = []
 
 
-def elementwise_kernel(program: Program) -> Callable[..., list[Any]]:
-    """A function of arrays (one per input) that returns the list of outputs."""
-    key = program.key()
+def elementwise_kernel(program: Program, fixed: tuple[bool, ...] = ()) -> Callable[..., list[Any]]:
+    """A function of arrays (one per input) that returns the list of outputs.
+
+    fixed  for each input, whether it is always a single number: what depends on these alone is computed once
+    """
+    key = program.key(), fixed
     run = _cache.get(key)
     if run is None:
         try:
-            run = _build(program)
+            run = _build(program, fixed or (False,) * len(program.inputs))
         except UnsupportedError:
             run = functools.partial(_interpreter, program)
         _cache[key] = run
@@ -47,12 +51,12 @@ def _interpreter(program: Program, *inputs: Any) -> list[Any]:
         return interpret(program, list(inputs))
 
 
-def _build(program: Program) -> Callable[..., list[Any]]:
+def _build(program: Program, fixed: tuple[bool, ...]) -> Callable[..., list[Any]]:
     computed = [o for o in program.outputs if isinstance(o, Node) and o.op is not None]
     if not computed:
         return lambda *inputs: interpret(program, list(inputs))
     unique = list(dict.fromkeys(computed))
-    text = kernel_text(program, unique)
+    text = kernel_text(program, unique, fixed)
     (address,) = jit.load(text, ["loop"])
     ufunc = _ufunc(address, [n.dtype for n in program.inputs], [n.dtype for n in unique])
     position = {n: k for k, n in enumerate(unique)}
@@ -74,12 +78,12 @@ def _build(program: Program) -> Callable[..., list[Any]]:
     return run
 
 
-def kernel_text(program: Program, outputs: list[Node]) -> str:
+def kernel_text(program: Program, outputs: list[Node], fixed: tuple[bool, ...]) -> str:
     """LLVM text of a ufunc inner loop `loop(args, dimensions, steps, data)`."""
     module = ir.Module()
     scope = Scope(module)
     dtypes = [n.dtype for n in program.inputs] + [n.dtype for n in outputs]
-    body = _body(module, scope, program, outputs)
+    body = _body(module, scope, program, outputs, fixed)
     f = ir.Function(module, ir.FunctionType(ir.VoidType(), [PTR] * 4), "loop")
     args, dimensions, steps, _ = f.args
     b = ir.IRBuilder(f.append_basic_block("entry"))
@@ -89,6 +93,7 @@ def kernel_text(program: Program, outputs: list[Node]) -> str:
     step = [b.load(b.gep(steps, [I64(k)], source_etype=I64), typ=I64) for k in range(len(dtypes))]
     buffers = [b.alloca(memory_type(d), size=I64(BLOCK)) for d in dtypes]
     direct = [b.icmp_signed("==", s, I64(d.itemsize)) for s, d in zip(step, dtypes, strict=True)]
+    direct[:m] = [I1(1) if f else d for f, d in zip(fixed, direct, strict=False)]  # read at their only place
     everything = direct[0]
     for d in direct[1:]:
         everything = b.and_(everything, d)
@@ -105,21 +110,37 @@ def kernel_text(program: Program, outputs: list[Node]) -> str:
     return str(module)
 
 
-def _body(module: Any, scope: Scope, program: Program, outputs: list[Node]) -> Any:
+def _body(module: Any, scope: Scope, program: Program, outputs: list[Node], fixed: tuple[bool, ...]) -> Any:
     pointers = len(program.inputs) + len(outputs)
     f = ir.Function(module, ir.FunctionType(ir.VoidType(), [PTR] * pointers + [I64]), "body")
     f.linkage = "internal"
     for a in f.args[:pointers]:
         a.add_attribute("noalias")
     b = ir.IRBuilder(f.append_basic_block("entry"))
-    with for_range(b, I64(0), f.args[-1]) as i:
-        values: dict[Node, Any] = {}
-        for node, p in zip(program.inputs, f.args, strict=False):
-            values[node] = load(b, b.gep(p, [i], source_etype=memory_type(node.dtype)), node.dtype)
-        for node in program.nodes:
-            values[node] = emit(scope, b, node, values)
-        for node, p in zip(outputs, f.args[len(program.inputs) :], strict=False):
-            store(b, values[node], b.gep(p, [i], source_etype=memory_type(node.dtype)), node.dtype)
+    inputs = list(zip(program.inputs, f.args, fixed, strict=False))
+    once: dict[Node, Any] = {n: load(b, p, n.dtype) for n, p, single in inputs if single}
+    each = []
+    for node in program.nodes:
+        if once and all(a in once for a in node.args if isinstance(a, Node)):
+            once[node] = emit(scope, b, node, once)
+        else:
+            each.append(node)
+    decided = worth_deciding(each, outputs, once.__contains__)
+    known: dict[Node, bool] = {}
+    for _ in outcomes(b, decided, {c: cast(b, once[c], c.dtype, np.dtype(bool)) for c in decided}, known):
+        with for_range(b, I64(0), f.args[-1]) as i:
+            values = dict(once)
+            for node, p, single in inputs:
+                if not single:
+                    values[node] = load(b, b.gep(p, [i], source_etype=memory_type(node.dtype)), node.dtype)
+            for node in each:
+                for a in chosen(node, known):
+                    v = cast(b, values[a], a.dtype, node.dtype) if isinstance(a, Node) else constant(a, node.dtype)
+                    values[node] = v
+                if node not in values:
+                    values[node] = emit(scope, b, node, values)
+            for node, p in zip(outputs, f.args[len(program.inputs) :], strict=False):
+                store(b, values[node], b.gep(p, [i], source_etype=memory_type(node.dtype)), node.dtype)
     b.ret_void()
     return f
 

@@ -15,23 +15,32 @@ import numpy as np
 
 from probdiff.compiler.fuse import Nest, View, contiguous
 from probdiff.compiler.native import parallel
-from probdiff.compiler.native.instructions import extremum
+from probdiff.compiler.native.instructions import extremum, is_routine
 from probdiff.compiler.native.kernel import for_range
 from probdiff.compiler.native.parallel import BLOCKS
 from probdiff.compiler.native.scalar import emit
-from probdiff.compiler.native.values import F64, I64, PTR, cast, constant, ir_type, load, memory_type, store
+from probdiff.compiler.native.unswitch import chosen, outcomes, worth_deciding
+from probdiff.compiler.native.values import F64, FLAGS, I64, PTR, cast, constant, ir_type, load, memory_type, store
 from probdiff.compiler.region import FULL, Access, Region, Walk, _id
 from probdiff.graph.program import Node
+from probdiff.ops.control import Control
 from probdiff.ops.dispatch import shape_of
 from probdiff.ops.index import Slot
 
+ROUTINE = 50  # operations that a loop inside an element, or a call, stands for
 PARALLEL = 1_000_000  # operations on elements from which a region runs in blocks
 MATRIX_ROWS, VECTOR_ROWS = 64, 256  # rows of a block between phases: what they pass on stays in the first cache
 BUFFER = 16384  # elements of one array of a block, at most
 COPIES, COPIED = 4, 1024  # copies of the target of a scatter, and its largest size
 PARTIALS = 512  # sums that a block keeps for itself, at most
+MANY = 10_000  # rows for which it is worth inlining mathematics even in long loops
 WORTH = 512  # elements of a loop from which mathematics is inlined even in a long program
-FLAGS = ("reassoc", "nsz", "contract")  # of the additions and products that make a reduction, so that they vectorise
+
+
+def _operations(walk: Walk) -> int:
+    """About how many operations a walk does for each element."""
+    costly = sum(isinstance(n.op, Control) or is_routine(n.op.name, len(n.args)) for n in walk.nest.body)
+    return len(walk.nest.body) + 1 + ROUTINE * costly
 
 
 def emit_nest(segment: Any, nest: Nest) -> None:
@@ -46,7 +55,7 @@ def emit_region(segment: Any, region: Region) -> None:
         walk.collapse(0 if single and not region.local else 1)
     if single and not region.local:
         region.rows = region.walks[0].sizes[0] if region.walks[0].sizes else 1
-    long = sum(len(w.nest.body) for w in region.walks) > FULL // 2
+    long = sum(len(w.nest.body) for w in region.walks) > FULL // 2 and region.rows < MANY
     short = max(math.prod(w.space) for w in region.walks) < WORTH
     inlines, segment.scope.inlines = segment.scope.inlines, not long and not (short and segment.scope.long)
     Emitter(segment, region).emit()
@@ -72,6 +81,7 @@ class Emitter:
         self.copies: dict[Node, Any] = {}  # targets of a scatter, several times, against waiting for the last addition
         self.checked: set[Any] = set()  # indices that an earlier phase has found to be inside
         self.cells: dict[Any, Any] = {}  # sums over rows, or over inner loops, that are kept in registers
+        self.known: dict[Node, bool] = {}  # outcomes of conditions that are the same in all rows
 
     def _phases(self) -> list[Phase]:
         """Walks that can share a loop that vectorises across rows; walks over matrices, each on its own; scatters."""
@@ -186,14 +196,25 @@ class Emitter:
             self._call_blocks(f, arguments)
 
     def _phase(self, phase: Phase, start: Any, stop: Any) -> None:
-        """One loop over rows."""
-        with for_range(self.b, start, stop, vectorise=not phase.matrix) as i:
-            self.row = i
-            if phase.scatters:
-                self._scatter(phase.walks[0], phase.scatters[0])
-            else:
-                for walk in phase.walks:
-                    self._walk(walk)
+        """A loop over rows for each outcome of the conditions that are the same in all of them."""
+        decided = [] if phase.scatters or self.region.rows < WORTH else self._conditions(phase)
+        given = {c: cast(self.b, self.given[c], c.dtype, np.dtype(bool)) for c in decided}
+        for _ in outcomes(self.b, decided, given, self.known):
+            with for_range(self.b, start, stop, vectorise=not phase.matrix) as i:
+                self.row = i
+                if phase.scatters:
+                    self._scatter(phase.walks[0], phase.scatters[0])
+                else:
+                    for walk in phase.walks:
+                        self._walk(walk)
+
+    def _conditions(self, phase: Phase) -> list[Node]:
+        nests = [w.nest for w in phase.walks]
+        written = [key[1] for w in phase.walks for key in w.accesses if key[0] == "write"]
+        ended = [a for nest in nests for node in nest.ends for a in node.args]
+        stored = [source for nest in nests for source, _ in nest.stores]
+        body = [n for nest in nests for n in nest.body]
+        return worth_deciding(body, [*written, *ended, *stored], self.given.__contains__)
 
     def _open_scatters(self) -> None:
         """Room for a block of values to scatter, and for copies of a small target."""
@@ -255,7 +276,7 @@ class Emitter:
         """What every block sums up for itself: (node, index of a register or None for an array, dtype); None if the
         region is small, or its sums are too many, so that it runs in one go."""
         region = self.region
-        work = sum(region.rows * math.prod(w.sizes[1:]) * (len(w.nest.body) + 1) for w in region.walks if w.sizes)
+        work = sum(region.rows * math.prod(w.sizes[1:]) * _operations(w) for w in region.walks if w.sizes)
         if work < PARALLEL or region.rows < 8 * BLOCKS:
             return None
         out: list[tuple[Node, Any, np.dtype]] = []
@@ -591,6 +612,8 @@ class Emitter:
             store(b, _combine(b, name, load(b, at, node.dtype), value, node.dtype, ()), at, node.dtype)
 
     def _emit(self, node: Node, values: dict[Any, Any], index: list[Any]) -> Any:
+        for only in chosen(node, self.known):
+            return self._number(only, values, node.dtype, index)
         args, known = [], dict(values)
         for a in node.args:
             stand = Node(None, (), {}, a.shape, a.dtype) if isinstance(a, np.ndarray) and a.ndim else a

@@ -11,7 +11,9 @@ import numpy as np
 import scipy
 
 import probdiff
+from probdiff.compiler.formulas import formula
 from probdiff.compiler.native import blas, instructions, jit, parallel
+from probdiff.compiler.native.routine import PREFIX, routine
 
 # What emission depends on besides the program: the source of these folders.
 FOLDERS = ("compiler", "graph", "ops")
@@ -26,6 +28,8 @@ def available(name: str) -> bool:
         parallel.symbol()
     elif name in (blas.ONE_THREAD, blas.ALL_THREADS):
         blas.thread_symbols()
+    elif name.startswith(PREFIX) and formula(name.removeprefix(PREFIX)) is not None:
+        routine(name.removeprefix(PREFIX))
     elif name.startswith("scipy."):
         _of_scipy(name.removeprefix("scipy."))
     return jit.has_symbol(name)

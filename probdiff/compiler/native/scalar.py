@@ -9,12 +9,12 @@ import llvmlite.ir as ir
 import numpy as np
 
 from probdiff.compiler.native.instructions import SHORT, has_instruction, instruction
-from probdiff.compiler.native.values import DOUBLE, F64, FLOAT, I64, cast, constant
+from probdiff.compiler.native.values import DOUBLE, F64, FLAGS, FLOAT, I64, cast, constant, load
 from probdiff.compiler.native.vectormath import bits, decompositions
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 from probdiff.graph.trace import capture
-from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, SCAN, Control, scalar_program
+from probdiff.ops.control import CALL_DENSITY, COND, PROJECT, QUADRATURE, SCAN, Control, rule, scalar_program
 from probdiff.ops.dispatch import dtype_of
 from probdiff.ops.elementwise import Elementwise, rows
 from probdiff.tree import flatten
@@ -47,6 +47,14 @@ class Scope:
             self.functions[name] = f
         return self.functions[name]
 
+    def table(self, name: str, values: Any) -> Any:
+        """Pointer to constant doubles."""
+        if name not in self.functions:
+            kind = ir.ArrayType(DOUBLE, len(values))
+            f = self.functions[name] = ir.GlobalVariable(self.module, kind, name)
+            f.linkage, f.global_constant, f.initializer = "internal", True, ir.Constant(kind, list(map(float, values)))
+        return self.functions[name]
+
     def decomposition(self, name: str, n: int) -> Any:
         """The function `name` of doubles, in plain arithmetic, to be inlined."""
         key = f"pd.{name}"
@@ -58,8 +66,10 @@ class Scope:
             b = ir.IRBuilder(f.append_basic_block())
             program = decomposed(name, n)
             values: dict[Node, Any] = dict(zip(program.inputs, f.args, strict=True))
+            inlines, self.inlines = self.inlines, True  # what it calls, so that it vectorises where it is inlined
             for node in program.nodes:
                 values[node] = emit(self, b, node, values)
+            self.inlines = inlines
             (out,) = program.outputs
             b.ret(values[out] if isinstance(out, Node) else constant(out, F64))
         return self.functions[key]
@@ -153,6 +163,8 @@ def emit_control(
             phi.add_incoming(y, false_end)
             results.append(phi)
         return results
+    if op is QUADRATURE:
+        return _quadrature(scope, b, params, args, kinds)
     k, body = params["carry"], params["body"]
     carry_kinds = [n.dtype for n in body.inputs[:k]]
     start = [cast(b, v, d, n) for v, d, n in zip(args[:k], kinds[:k], carry_kinds, strict=True)]
@@ -183,6 +195,31 @@ def emit_control(
     b.branch(head)
     b.position_at_end(after)
     return carry
+
+
+def _quadrature(scope: Scope, b: Any, params: dict[str, Any], args: list[Any], kinds: list[np.dtype]) -> list[Any]:
+    """Weighted sums over the nodes of a rule, which the vectoriser takes side by side."""
+    body, panels = params["body"], params["panels"]
+    nodes, weights = (scope.table(f"{n}{panels}", v) for n, v in zip(("nodes", "weights"), rule(panels), strict=True))
+    zeros = [DOUBLE(0.0) for _ in body.outputs]
+    before = b.block
+    with b.if_then(cast(b, args[0], kinds[0], np.dtype(bool))):
+        loop = Loop(b, zeros, rule(panels)[0].size)
+        with loop as (i, carry):
+            x, w = (load(b, b.gep(t, [i], source_etype=DOUBLE), F64) for t in (nodes, weights))
+            inlines, scope.inlines = scope.inlines, True  # or it would not vectorise
+            terms = emit_program(scope, b, body, [x, *args[1:]], [F64, *kinds[1:]])
+            scope.inlines = inlines
+            terms = [cast(b, y, dtype_of(o), F64) for y, o in zip(terms, body.outputs, strict=True)]
+            loop.next([b.fadd(s, b.fmul(w, y, flags=FLAGS), flags=FLAGS) for s, y in zip(carry, terms, strict=True)])
+        inside = b.block
+    results = []
+    for zero, total in zip(zeros, loop.carry, strict=True):
+        phi = b.phi(DOUBLE)
+        phi.add_incoming(zero, before)
+        phi.add_incoming(total, inside)
+        results.append(phi)
+    return results
 
 
 def _as_carry(b: Any, body: Program, out: list[Any], kinds: list[np.dtype]) -> list[Any]:

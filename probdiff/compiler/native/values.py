@@ -12,6 +12,7 @@ DOUBLE = ir.DoubleType()
 FLOAT = ir.FloatType()
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 PTR = ir.PointerType()
+FLAGS = ("reassoc", "nsz", "contract")  # of the additions and products that make a reduction, so that they vectorise
 
 
 def ir_type(dtype: np.dtype) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from probdiff.compiler.xla.library import cast, jnp, lax
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
-from probdiff.ops.control import CALL, COND, SCAN, WHILE
+from probdiff.ops.control import CALL, COND, QUADRATURE, SCAN, WHILE, rule
 from probdiff.ops.dispatch import dtype_of, shape_of
 
 Evaluate = Callable[[Program, list[Any]], list[Any]]
@@ -20,7 +20,7 @@ _boolean = np.dtype(bool)
 def control(node: Node, args: list[Any], evaluate: Evaluate) -> tuple[Any, ...]:
     """The results of a control operation; `evaluate` runs its bodies."""
     op, params = node.op, node.params
-    run = {COND: _cond, WHILE: _while, SCAN: _scan, CALL: _call}.get(op)
+    run = {COND: _cond, WHILE: _while, SCAN: _scan, CALL: _call, QUADRATURE: _quadrature}.get(op)
     if run is None:
         raise UnsupportedError(f"The JAX backend has no rule for {op.name}. Use backend='native'.")
     batch = op.batch(tuple(args), params)
@@ -67,6 +67,20 @@ def _while(args: list[Any], params: dict[str, Any], batch: tuple[int, ...], eval
     first = jnp.broadcast_to(going(start), batch)
     found: list[Any] = lax.while_loop(lambda state: jnp.any(state[0]), body, (first, start))[1]
     return found
+
+
+def _quadrature(args: list[Any], params: dict[str, Any], batch: tuple[int, ...], evaluate: Evaluate) -> list[Any]:
+    on, *consts = args
+    nodes, weights = (jnp.asarray(v, consts[0].dtype) for v in rule(params["panels"]))
+    program = params["body"]
+
+    def add(k: Any, sums: list[Any]) -> list[Any]:
+        terms = evaluate(program, [nodes[k], *consts])
+        return [total + weights[k] * jnp.broadcast_to(y, batch) for total, y in zip(sums, terms, strict=True)]
+
+    start = [jnp.zeros(batch, consts[0].dtype) for _ in program.outputs]
+    sums = lax.fori_loop(0, nodes.size, add, start)
+    return [jnp.where(on, s, 0.0) for s in sums]
 
 
 def _scan(args: list[Any], params: dict[str, Any], batch: tuple[int, ...], evaluate: Evaluate) -> list[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from probdiff.compiler.xla.library import cast, jnp, lax
 from probdiff.graph.program import Node
+from probdiff.ops.stirling import deviance_formula, stirling_error_formula
 
 _same_name = (
     "add subtract multiply divide negative positive reciprocal square sqrt cbrt fabs absolute hypot fmod copysign "
@@ -82,6 +83,17 @@ def _whole(x: Any, y: Any) -> tuple[Any, Any, Any]:
     return x, jnp.where(y == 0, 1, y), y == 0
 
 
+def by_formula(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """A function written in NumPy, on JAX's arrays."""
+
+    def function(*xs: Any) -> Any:
+        from probdiff.compiler.xla.lower import called
+
+        return called(formula, xs)
+
+    return function
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(jnp, name) for name in _same_name}
 FUNCTIONS |= {
     "times": times,
@@ -92,9 +104,24 @@ FUNCTIONS |= {
     "remainder": remainder,
     "floor_divide": floor_divide,
     "stop_gradient": lax.stop_gradient,
+    "deviance": by_formula(deviance_formula),
+    "stirling_error": by_formula(stirling_error_formula),
 }
 # Rows whose derivative JAX would take wrongly from the code above: at a kink, or a zero that hides a factor.
-KINKED = ("times", "softplus", "clip", "arccosh", "arctanh", "remainder", "hypot", "copysign", "fmax", "fmin")
+KINKED = (
+    "times",
+    "softplus",
+    "clip",
+    "arccosh",
+    "arctanh",
+    "remainder",
+    "hypot",
+    "copysign",
+    "fmax",
+    "fmin",
+    "deviance",
+    "stirling_error",
+)
 
 
 def elementwise(node: Node, args: list[Any], linear: bool = False) -> Any:
@@ -145,4 +172,6 @@ def _argument_dtypes(op: Any, kinds: tuple[Any, ...], result: np.dtype) -> tuple
         return (np.dtype(bool), result, result, result)
     if op.name == "polygamma":
         return (np.dtype(float), result, result)
-    return (result,) * (len(kinds) + 1)
+    boolean = np.dtype(bool)
+    conditions = [kind in (bool, boolean) and i not in op.smooth for i, kind in enumerate(kinds)]
+    return (*(boolean if condition else result for condition in conditions), result)

@@ -81,16 +81,20 @@ def psi(x: Any) -> Any:
     return jnp.where(x == 0.0, jnp.copysign(np.inf, -x), y)
 
 
+def trigamma_positive(x: Any) -> Any:
+    """The derivative of psi for x > 0: Stirling's, after two steps if x < 2."""
+    small = x < 2.0
+    r = 1.0 / jnp.where(small, x + 2.0, x)
+    w = r * r
+    y = w * 0.5 + (w * r * polynomial(w, TRIGAMMA_TAIL) + r)
+    above = x + 1.0
+    return jnp.where(small, (x * x + above * above) / ((x * above) ** 2) + y, y)
+
+
 def trigamma(x: Any) -> Any:
     """The derivative of psi: (pi / sin(pi x))² less its value at 1 - x for x < 0; infinite at 0, -1, -2, …"""
     negative = x < 0.0
-    z = jnp.where(negative, 1.0 - x, x)
-    small = z < 2.0
-    r = 1.0 / jnp.where(small, z + 2.0, z)
-    w = r * r
-    y = w * 0.5 + (w * r * polynomial(w, TRIGAMMA_TAIL) + r)
-    above = z + 1.0
-    y = jnp.where(small, (z * z + above * above) / ((z * above) ** 2) + y, y)
+    y = trigamma_positive(jnp.where(negative, 1.0 - x, x))
     q = np.pi / sin_pi(x - jnp.rint(x))
     return jnp.where(negative, jnp.where(x == -np.inf, np.inf, q * q - y), y)
 

@@ -15,20 +15,15 @@ try:
     import jax.scipy as jsp
     from jax import lax
 except ModuleNotFoundError:
-    raise UnsupportedError("The JAX backend needs JAX 0.4.35 or later. Install it with: pip install jax") from None
+    raise UnsupportedError("The JAX backend needs JAX 0.8 or later. Install it with: pip install jax") from None
 
-__all__ = ["canonical", "cast", "double", "jax", "jnp", "jsp", "lax", "no_tangent"]
+__all__ = ["automatic", "canonical", "cast", "double", "jax", "jnp", "jsp", "lax", "no_tangent"]
 
 
 def double() -> AbstractContextManager[Any]:
     """Within it, JAX computes in float64 in this thread; the user's own setting is not touched."""
-    if hasattr(jax, "enable_x64"):
-        context: AbstractContextManager[Any] = jax.enable_x64(True)
-        return context
-    from jax.experimental import enable_x64
-
-    older: AbstractContextManager[Any] = enable_x64()
-    return older
+    context: AbstractContextManager[Any] = jax.enable_x64(True)
+    return context
 
 
 def canonical(dtype: np.dtype) -> np.dtype:
@@ -49,3 +44,8 @@ def cast(x: Any, dtype: np.dtype) -> Any:
 def no_tangent(shape: tuple[int, ...]) -> np.ndarray:
     """What JAX takes as the tangent of integers and booleans."""
     return np.zeros(shape, jax.dtypes.float0)
+
+
+def automatic(mesh: Any) -> Any:
+    """The same devices under the same names, with the sharding of results left to XLA."""
+    return jax.sharding.Mesh(mesh.devices, mesh.axis_names)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.compiler.native.vectormath.coefficients import ERFCX, NDTRI, NDTRI_TAIL
+from probdiff.compiler.native.vectormath.coefficients import ERFCX, ERFCX_LOSS, NDTRI, NDTRI_TAIL
 from probdiff.compiler.native.vectormath.error_function import CENTRE, SQRT_HALF, SQRT_INVERSE_PI
 from probdiff.compiler.xla.gamma import polynomial
 from probdiff.compiler.xla.library import jnp
@@ -36,6 +36,15 @@ def erfcx(x: Any) -> Any:
     z = jnp.clip(x, -27.0, 0.0)
     large = SQRT_INVERSE_PI / jnp.where(x > 1e8, x, 1.0)
     return jnp.where(x < 0.0, 2.0 / exp_of_minus_square(z, 1.0) - y, jnp.where(x > 1e8, large, y))
+
+
+def ierfcx(x: Any) -> Any:
+    """1 / sqrt(pi) - x erfcx(x), the integral of erfc from x on, times exp(x²)."""
+    a = jnp.minimum(jnp.abs(x), 1e15)
+    b = 2.0 * a + 1.0
+    y = polynomial((a - CENTRE) / (a + CENTRE), ERFCX_LOSS) / b / b
+    y = jnp.where(x > 1e15, 0.5 * SQRT_INVERSE_PI / x / x, y)
+    return jnp.where(x < 0.0, SQRT_INVERSE_PI - x * erfcx(x), y)
 
 
 def erfc(x: Any) -> Any:

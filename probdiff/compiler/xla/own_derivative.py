@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.compiler.formulas import formula, recorded
 from probdiff.compiler.xla.elementwise import FUNCTIONS
+from probdiff.compiler.xla.host import on_host
 from probdiff.compiler.xla.library import jax, jnp
-from probdiff.compiler.xla.special import SPECIAL, on_host
+from probdiff.compiler.xla.special import SPECIAL
 from probdiff.graph.program import Program
 from probdiff.graph.trace import capture
 from probdiff.ops.elementwise import Elementwise
@@ -20,7 +22,9 @@ from probdiff.tree import flatten
 @functools.cache
 def with_own_derivative(op: Elementwise) -> Callable[..., Any]:
     """The function with a rule for JAX: the partial derivatives of its row times the tangents."""
-    f = SPECIAL.get(op.name) or FUNCTIONS.get(op.name) or on_host(op)
+    f = SPECIAL.get(op.name) or FUNCTIONS.get(op.name)
+    if f is None:
+        f = on_host(op) if formula(op.name) is None else _by_formula(op)
     function: Callable[..., Any] = jax.custom_jvp(f)
 
     def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
@@ -36,6 +40,18 @@ def with_own_derivative(op: Elementwise) -> Callable[..., Any]:
 
     function.defjvp(rule)  # type: ignore[attr-defined]
     return function
+
+
+def _by_formula(op: Elementwise) -> Callable[..., Any]:
+    """The formula of a row, in the shape and dtype of its arguments."""
+
+    def call(*args: Any) -> Any:
+        from probdiff.compiler.xla.lower import evaluate
+
+        xs = jnp.broadcast_arrays(*args)
+        return evaluate(recorded(op.name), xs)[0].astype(xs[0].dtype)
+
+    return call
 
 
 @functools.cache

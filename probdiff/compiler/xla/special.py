@@ -1,6 +1,6 @@
 """SciPy's special functions in JAX: JAX's own, or our formulas where it has none or loses digits.
 
-A row that is neither here nor in `elementwise` is evaluated by SciPy on the host.
+Rows that are neither here nor in `elementwise` have a formula, in `compiler.formulas`, or are evaluated on the host.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.compiler.xla import gamma, incomplete, normal
-from probdiff.compiler.xla.library import jax, jnp, jsp, lax
-from probdiff.ops.elementwise import Elementwise
+from probdiff.compiler.xla import gamma, normal
+from probdiff.compiler.xla.library import jnp, jsp
 
 
 def expit(x: Any) -> Any:
@@ -94,54 +93,26 @@ def i1(x: Any) -> Any:
     return jnp.exp(jnp.abs(x)) * jsp.special.i1e(x)
 
 
-def on_host(op: Elementwise) -> Callable[..., Any]:
-    """A row evaluated by NumPy and SciPy on the host, wherever the program runs."""
-
-    def evaluate(*words: Any) -> Any:
-        xs = [_numbers(np.asarray(w)) for w in words]
-        with np.errstate(all="ignore"):
-            return _words(np.asarray(op.evaluate(*xs), xs[-1].dtype))
-
-    def call(*args: Any) -> Any:
-        xs = jnp.broadcast_arrays(*args)
-        words = [lax.bitcast_convert_type(x, jnp.uint32) if x.dtype == jnp.float64 else x for x in xs]
-        kind = jax.ShapeDtypeStruct(words[-1].shape, words[-1].dtype)
-        found = jax.pure_callback(evaluate, kind, *words, vmap_method="expand_dims")
-        return lax.bitcast_convert_type(found, xs[-1].dtype)
-
-    return call
-
-
-# JAX may call back in a thread where 64 bits are off, and would round float64 on the way: it travels as two words.
-def _numbers(words: np.ndarray) -> np.ndarray:
-    return words.view(np.float64)[..., 0] if words.dtype == np.uint32 else words
-
-
-def _words(x: np.ndarray) -> np.ndarray:
-    return x[..., None].view(np.uint32) if x.dtype == np.float64 else x
-
-
 SPECIAL: dict[str, Callable[..., Any]] = {
     "gammaln": gamma.gammaln,
+    "gammaln_positive": gamma.gammaln_positive,
+    "psi_positive": gamma.psi_positive,
+    "trigamma_positive": gamma.trigamma_positive,
     "gamma": gamma.gamma,
     "rgamma": gamma.rgamma,
     "psi": gamma.psi,
     "polygamma": gamma.polygamma,
     "beta": gamma.beta,
     "betaln": gamma.betaln,
-    "gammainc": incomplete.gammainc,
-    "gammaincc": incomplete.gammaincc,
-    "betainc": incomplete.betainc,
-    "betaincc": incomplete.betaincc,
     "erf": jsp.special.erf,
     "erfc": normal.erfc,
     "erfcx": normal.erfcx,
+    "ierfcx1": normal.ierfcx,
     "erfinv": normal.erfinv,
     "erfcinv": normal.erfcinv,
     "ndtr": normal.ndtr,
     "log_ndtr": normal.log_ndtr,
     "ndtri": normal.ndtri,
-    "stdtr": incomplete.stdtr,
     "expit": expit,
     "logit": logit,
     "log_expit": log_expit,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.compiler.native.vectormath.bits import fma, polynomial, two_product
-from probdiff.compiler.native.vectormath.coefficients import ERF, ERFCX, NDTRI, NDTRI_TAIL
+from probdiff.compiler.native.vectormath.coefficients import ERF, ERFCX, ERFCX_LOSS, NDTRI, NDTRI_TAIL
 from probdiff.compiler.native.vectormath.exponential import exp_of_sum
 from probdiff.compiler.native.vectormath.logarithm import log, log_of_sum
 from probdiff.tree import Array
@@ -56,6 +56,15 @@ def erfcx(x: Array) -> Array:
     z = np.where(x < -27.0, -27.0, x)
     square, low = two_product(z, z)
     return np.where(x < 0.0, 2.0 * exp_of_sum(square, low) - y, np.where(x > 1e8, SQRT_INVERSE_PI / x, y))
+
+
+def ierfcx(x: Array) -> Array:
+    """exp(x**2) times the integral of erfc from x on: 1 / sqrt(pi) - x erfcx(x), which is half the loss of erfcx."""
+    a = np.where(x > 1e150, 1e150, np.abs(x))
+    b = fma(2.0, a, 1.0)
+    t = (a - CENTRE) / (a + CENTRE)
+    y = np.where(x > 1e150, 0.0, polynomial(t, ERFCX_LOSS) / (b * b))
+    return np.where(x < 0.0, SQRT_INVERSE_PI - x * erfcx(x), y)
 
 
 def ndtr(x: Array) -> Array:
