@@ -14,6 +14,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"probdiff {release}"
 autodoc_typehints = "none"

@@ -83,8 +83,9 @@ def off(name: str, draws: Draws) -> list[str]:
     ]
 
 
-def run(name: str, seed: int) -> Draws:
+def run(name: str, seed: int, longer: int = 1) -> Draws:
     settings = {"draws": 1000, "tune": 1000, "chains": 4, **CAREFUL.get(name, {})}
+    settings["draws"] *= longer
     return sample(MODELS[name](), seed=seed, progress=False, **settings)
 
 
@@ -92,7 +93,14 @@ def run(name: str, seed: int) -> Draws:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in HARD])
 def test_moments(name: str, seed: int) -> None:
-    assert off(name, run(name, seed)) == []
+    """Of a hundred runs, one in 500 of which is off by chance, some version of the code meets one.
+
+    Other random numbers, four times as many, decide then: a true error is twice as many standard errors there.
+    """
+    found = off(name, run(name, seed))
+    if found and not any(text.startswith("r_hat") for text in found):
+        found = off(name, run(name, 100 + seed, longer=4))
+    assert found == []
 
 
 @pytest.mark.slow
