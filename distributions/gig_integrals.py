@@ -16,7 +16,7 @@ import numpy as np
 from probdiff.ad.transforms import stop_gradient
 from probdiff.distributions.log_sums import log_integral, log_smooth_integral
 from probdiff.distributions.powers import exp_excess
-from probdiff.distributions.univariate.continuous.johnson_su import arcsinh
+from probdiff.distributions.stable import arcsinh
 from probdiff.tree import Array
 
 __all__ = ["center", "draw_log", "height", "log_bessel", "log_mass", "log_part"]

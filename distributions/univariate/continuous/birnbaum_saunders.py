@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
 
-from probdiff.distributions.base import Continuous
-from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2
+from probdiff.distributions.from_normal import FromNormal
+from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2, arcsinh
 from probdiff.distributions.support import Positive, positive
-from probdiff.distributions.univariate.continuous.johnson_su import arcsinh
 from probdiff.tree import Array
 
 
-class BirnbaumSaunders(Continuous):
+class BirnbaumSaunders(FromNormal):
     """(sqrt(x / scale) - sqrt(scale / x)) / shape is standard normal,  x > 0.
 
     shape  positive
@@ -34,24 +30,6 @@ class BirnbaumSaunders(Continuous):
         log_roots = half + np.log1p(np.exp(-2 * half))
         return log_roots - LOG_2 - np.log(self.shape) - np.log(x) - 0.5 * w * w - HALF_LOG_2PI
 
-    def cdf(self, x: Array) -> Array:
-        return ndtr(self._normal(x))
-
-    def ccdf(self, x: Array) -> Array:
-        return ndtr(-self._normal(x))
-
-    def logcdf(self, x: Array) -> Array:
-        return log_ndtr(self._normal(x))
-
-    def logccdf(self, x: Array) -> Array:
-        return log_ndtr(-self._normal(x))
-
-    def quantile(self, p: Array) -> Array:
-        return self._from_normal(ndtri(p))
-
-    def cquantile(self, p: Array) -> Array:
-        return self._from_normal(-ndtri(p))
-
     def mean(self) -> Array:
         return self.scale * (1 + 0.5 * self.shape**2)
 
@@ -66,9 +44,6 @@ class BirnbaumSaunders(Continuous):
     def kurtosis(self) -> Array:
         a = self.shape**2
         return 6 * a * (93 * a + 40) / (5 * a + 4) ** 2
-
-    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self._from_normal(rng.standard_normal(shape))
 
     def _normal(self, x: Array) -> Array:
         # The difference of the roots does not cancel in this form.

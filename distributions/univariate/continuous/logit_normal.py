@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
+from scipy.special import expit, logit
 
 from probdiff.distributions import bijectors
-from probdiff.distributions.base import Continuous, Distribution
+from probdiff.distributions.base import Distribution
 from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.from_normal import FromNormal
 from probdiff.distributions.stable import HALF_LOG_2PI
 from probdiff.distributions.support import Positive, Real, open_unit_interval
 from probdiff.distributions.univariate.continuous.normal import (
@@ -23,7 +24,7 @@ from probdiff.distributions.univariate.continuous.normal import (
 from probdiff.tree import Array
 
 
-class LogitNormal(Continuous):
+class LogitNormal(FromNormal):
     """p(x) = exp(-z² / 2) / (x (1 - x) scale sqrt(2π)),  z = (log(x / (1 - x)) - loc) / scale,  0 < x < 1.
 
     loc    real      mean of the log-odds
@@ -41,24 +42,6 @@ class LogitNormal(Continuous):
         z = self._normal(x)
         return -0.5 * z * z - np.log(x) - np.log1p(-x) - np.log(self.scale) - HALF_LOG_2PI
 
-    def cdf(self, x: Array) -> Array:
-        return ndtr(self._normal(x))
-
-    def ccdf(self, x: Array) -> Array:
-        return ndtr(-self._normal(x))
-
-    def logcdf(self, x: Array) -> Array:
-        return log_ndtr(self._normal(x))
-
-    def logccdf(self, x: Array) -> Array:
-        return log_ndtr(-self._normal(x))
-
-    def quantile(self, p: Array) -> Array:
-        return expit(self.loc + self.scale * ndtri(p))
-
-    def cquantile(self, p: Array) -> Array:
-        return expit(self.loc - self.scale * ndtri(p))
-
     def latent(self) -> tuple[Distribution, bijectors.Bijector]:
         return Normal(self.loc, self.scale, check=False), bijectors.Interval(0.0, 1.0)
 
@@ -68,9 +51,6 @@ class LogitNormal(Continuous):
             normal_parameters(self.loc, self.scale),
             normal_partition(self.loc, self.scale),
         )
-
-    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return expit(self.loc + self.scale * rng.standard_normal(shape))
 
     @classmethod
     def start_statistics(cls, *means: Array) -> dict[str, Any]:
@@ -84,6 +64,9 @@ class LogitNormal(Continuous):
 
     def _normal(self, x: Array) -> Array:
         return (logit(x) - self.loc) / self.scale
+
+    def _from_normal(self, w: Array) -> Array:
+        return expit(self.loc + self.scale * w)
 
 
 @closed_form(LogitNormal, LogitNormal)

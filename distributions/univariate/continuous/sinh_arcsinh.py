@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
 
-from probdiff.distributions.base import Continuous
-from probdiff.distributions.stable import HALF_LOG_2PI, log1p_square
+from probdiff.distributions.from_normal import FromNormal
+from probdiff.distributions.stable import HALF_LOG_2PI, arcsinh, log1p_square
 from probdiff.distributions.support import Positive, Real, real
-from probdiff.distributions.univariate.continuous.johnson_su import arcsinh
 from probdiff.tree import Array
 
 
-class SinhArcsinh(Continuous):
+class SinhArcsinh(FromNormal):
     """p(x) = delta cosh(v) exp(-sinh(v)² / 2) / (scale sqrt(2π (1 + z²))),  v = delta asinh z - epsilon.
 
     loc      real      z = (x - loc) / scale
@@ -37,27 +33,6 @@ class SinhArcsinh(Continuous):
         w = np.sinh(self.delta * arcsinh(z) - self.epsilon)
         jacobian = np.log(self.delta) - np.log(self.scale) + 0.5 * (log1p_square(w) - log1p_square(z))
         return jacobian - 0.5 * w * w - HALF_LOG_2PI
-
-    def cdf(self, x: Array) -> Array:
-        return ndtr(self._normal(x))
-
-    def ccdf(self, x: Array) -> Array:
-        return ndtr(-self._normal(x))
-
-    def logcdf(self, x: Array) -> Array:
-        return log_ndtr(self._normal(x))
-
-    def logccdf(self, x: Array) -> Array:
-        return log_ndtr(-self._normal(x))
-
-    def quantile(self, p: Array) -> Array:
-        return self._from_normal(ndtri(p))
-
-    def cquantile(self, p: Array) -> Array:
-        return self._from_normal(-ndtri(p))
-
-    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self._from_normal(rng.standard_normal(shape))
 
     def _normal(self, x: Array) -> Array:
         return np.sinh(self.delta * arcsinh((x - self.loc) / self.scale) - self.epsilon)

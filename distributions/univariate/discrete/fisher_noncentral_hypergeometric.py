@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from probdiff.ad.transforms import stop_gradient
-from probdiff.distributions.base import Discrete
 from probdiff.distributions.stable import binomial_log_mass
-from probdiff.distributions.summation import log_lower, log_upper
-from probdiff.distributions.support import Integers, NonnegativeInteger, Positive, integer_interval
+from probdiff.distributions.support import Positive
+from probdiff.distributions.urn import Urn
 from probdiff.ops.dispatch import apply
 from probdiff.ops.elementwise import Elementwise
 from probdiff.tree import Array
 
 
-class FisherNoncentralHypergeometric(Discrete):
+class FisherNoncentralHypergeometric(Urn):
     """P(k) proportional to C(successes, k) C(failures, draws - k) odds^k.
 
     successes  nonnegative integer  in the urn
@@ -30,32 +29,13 @@ class FisherNoncentralHypergeometric(Discrete):
     The normalisation, the cumulants and the distribution function are sums over k.
     """
 
-    successes: NonnegativeInteger
-    failures: NonnegativeInteger
-    draws: NonnegativeInteger
     odds: Positive = 1.0
-
-    relation = "draws <= successes + failures"
-
-    def related(self) -> Array:
-        return self.draws <= self.successes + self.failures
-
-    @property
-    def support(self) -> Integers:
-        zero = 0 * self.draws
-        return integer_interval(np.maximum(zero, self.draws - self.failures), np.minimum(self.draws, self.successes))
 
     def logpdf(self, x: Array) -> Array:
         x = stop_gradient(x)
         counts = (self.successes, self.failures, self.draws)
         total = apply(cumulant(0), *(count + 0 * self.odds for count in counts), self.odds)
         return log_weight(x, *counts, self.odds) - total
-
-    def logcdf(self, x: Array) -> Array:
-        return log_lower(self, x)
-
-    def logccdf(self, x: Array) -> Array:
-        return log_upper(self, x)
 
     def mean(self) -> Array:
         return self._cumulant(1)

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from probdiff.ad.transforms import stop_gradient
-from probdiff.distributions.base import Discrete
 from probdiff.distributions.stable import binomial_log_mass
-from probdiff.distributions.summation import log_lower, log_upper
-from probdiff.distributions.support import Integers, NonnegativeInteger, integer_interval
+from probdiff.distributions.urn import Urn
 from probdiff.tree import Array
 
 
-class Hypergeometric(Discrete):
+class Hypergeometric(Urn):
     """P(k) = C(successes, k) C(failures, draws - k) / C(successes + failures, draws).
 
     successes  nonnegative integer  in the urn
@@ -23,20 +21,6 @@ class Hypergeometric(Discrete):
 
     Johnson, Kemp & Kotz, Univariate Discrete Distributions, ch. 6. The distribution function is a sum over k.
     """
-
-    successes: NonnegativeInteger
-    failures: NonnegativeInteger
-    draws: NonnegativeInteger
-
-    relation = "draws <= successes + failures"
-
-    def related(self) -> Array:
-        return self.draws <= self.successes + self.failures
-
-    @property
-    def support(self) -> Integers:
-        zero = 0 * self.draws
-        return integer_interval(np.maximum(zero, self.draws - self.failures), np.minimum(self.draws, self.successes))
 
     def logpdf(self, x: Array) -> Array:
         # Three binomials with one probability, which cancels; all three masses are moderate near the mode (Loader).
@@ -48,12 +32,6 @@ class Hypergeometric(Discrete):
         drawn = binomial_log_mass(x, m - x, p, q, log_p, log_q)
         other = binomial_log_mass(k - x, n - (k - x), p, q, log_p, log_q)
         return drawn + other - binomial_log_mass(k + 0 * x, m + n - k + 0 * x, p, q, log_p, log_q)
-
-    def logcdf(self, x: Array) -> Array:
-        return log_lower(self, x)
-
-    def logccdf(self, x: Array) -> Array:
-        return log_upper(self, x)
 
     def mean(self) -> Array:
         return self.draws * (self.successes / self._size())

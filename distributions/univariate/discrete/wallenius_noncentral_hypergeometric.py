@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from probdiff.ad.transforms import stop_gradient
-from probdiff.distributions.base import Discrete
 from probdiff.distributions.log_sums import log_integral
 from probdiff.distributions.stable import binomial_log_mass
-from probdiff.distributions.summation import log_lower, log_upper
-from probdiff.distributions.support import Integers, NonnegativeInteger, Positive, integer_interval
+from probdiff.distributions.support import Positive
+from probdiff.distributions.urn import Urn
 from probdiff.tree import Array
 
 
-class WalleniusNoncentralHypergeometric(Discrete):
+class WalleniusNoncentralHypergeometric(Urn):
     """P(k) = C(m, k) C(n, draws - k) ∫_0^1 (1 - t^(odds / D))^k (1 - t^(1 / D))^(draws - k) dt,
 
     D = odds (m - k) + n - draws + k,  m successes and n failures in the urn.
@@ -30,20 +29,7 @@ class WalleniusNoncentralHypergeometric(Discrete):
     distribution function is a sum over k.
     """
 
-    successes: NonnegativeInteger
-    failures: NonnegativeInteger
-    draws: NonnegativeInteger
     odds: Positive = 1.0
-
-    relation = "draws <= successes + failures"
-
-    def related(self) -> Array:
-        return self.draws <= self.successes + self.failures
-
-    @property
-    def support(self) -> Integers:
-        zero = 0 * self.draws
-        return integer_interval(np.maximum(zero, self.draws - self.failures), np.minimum(self.draws, self.successes))
 
     def logpdf(self, x: Array) -> Array:
         m, n, draws, w = self.successes, self.failures, self.draws, self.odds
@@ -51,12 +37,6 @@ class WalleniusNoncentralHypergeometric(Discrete):
         drawn = log_integral(moment_height, stop_gradient(x) + zero, m + zero, n + zero, draws + zero, w)
         certain = (draws == m + n) | (m == 0) | (n == 0) | (draws == 0)
         return np.where(certain, zero, drawn)
-
-    def logcdf(self, x: Array) -> Array:
-        return log_lower(self, x)
-
-    def logccdf(self, x: Array) -> Array:
-        return log_upper(self, x)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         m, n, draws = (np.broadcast_to(v, shape) * 1.0 for v in (self.successes, self.failures, self.draws))
