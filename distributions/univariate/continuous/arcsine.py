@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.special import i0e, j0
 
-from probdiff.distributions.base import Continuous
-from probdiff.distributions.support import Interval, Real, interval
+from probdiff.distributions.between import Between
+from probdiff.distributions.support import Real
 from probdiff.tree import Array
 
 HALF_PI = 0.5 * math.pi
 
 
-class Arcsine(Continuous):
+class Arcsine(Between):
     """p(x) = 1 / (π sqrt((x - low) (high - x))),  low <= x <= high.
 
     low   real
@@ -26,15 +26,6 @@ class Arcsine(Continuous):
 
     low: Real = 0.0
     high: Real = 1.0
-
-    relation = "low < high"
-
-    def related(self) -> Array:
-        return self.low < self.high
-
-    @property
-    def support(self) -> Interval:
-        return interval(self.low, self.high)
 
     def logpdf(self, x: Array) -> Array:
         return -0.5 * (np.log(x - self.low) + np.log(self.high - x)) - math.log(math.pi)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from probdiff.distributions.base import Continuous
-from probdiff.distributions.support import Interval, Positive, Real, interval
+from probdiff.distributions.between import Between
+from probdiff.distributions.support import Positive, Real
 from probdiff.tree import Array
 
 
-class Bradford(Continuous):
+class Bradford(Between):
     """p(x) = shape / (log(1 + shape) (1 + shape z) (high - low)),  z = (x - low) / (high - low) in [0, 1].
 
     shape  positive
@@ -23,15 +23,6 @@ class Bradford(Continuous):
     shape: Positive
     low: Real = 0.0
     high: Real = 1.0
-
-    relation = "low < high"
-
-    def related(self) -> Array:
-        return self.low < self.high
-
-    @property
-    def support(self) -> Interval:
-        return interval(self.low, self.high)
 
     def logpdf(self, x: Array) -> Array:
         z = (x - self.low) / (self.high - self.low)

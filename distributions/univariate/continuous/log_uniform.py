@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.distributions.base import Continuous
+from probdiff.distributions.between import Between
 from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.stable import log_ratio
-from probdiff.distributions.support import Interval, Positive, interval
+from probdiff.distributions.support import Positive
 from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
-class LogUniform(Continuous):
+class LogUniform(Between):
     """p(x) = 1 / (x log(high / low)),  low <= x <= high.
 
     low   positive
@@ -25,15 +25,6 @@ class LogUniform(Continuous):
 
     low: Positive
     high: Positive
-
-    relation = "low < high"
-
-    def related(self) -> Array:
-        return self.low < self.high
-
-    @property
-    def support(self) -> Interval:
-        return interval(self.low, self.high)
 
     def logpdf(self, x: Array) -> Array:
         return -np.log(x) - np.log(self._length())

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.distributions.base import Continuous
+from probdiff.distributions.between import Between
 from probdiff.distributions.divergence import closed_form
-from probdiff.distributions.support import Interval, Real, interval
+from probdiff.distributions.support import Real
 from probdiff.tree import Array
 
 
-class Uniform(Continuous):
+class Uniform(Between):
     """p(x) = 1 / (high - low),  low <= x <= high.
 
     low   real
@@ -21,15 +21,6 @@ class Uniform(Continuous):
 
     low: Real = 0.0
     high: Real = 1.0
-
-    relation = "low < high"
-
-    def related(self) -> Array:
-        return self.low < self.high
-
-    @property
-    def support(self) -> Interval:
-        return interval(self.low, self.high)
 
     def logpdf(self, x: Array) -> Array:
         return -np.log(self.high - self.low)

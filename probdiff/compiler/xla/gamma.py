@@ -6,24 +6,16 @@ JAX's own `gammaln` and `digamma` lose digits next to their zeros, and its `beta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from probdiff.compiler.formulas.polynomials import polynomial
 from probdiff.compiler.native.vectormath.coefficients import GAMMALN, PSI, PSI_TAIL, SINPI, STIRLING, TRIGAMMA_TAIL
 from probdiff.compiler.native.vectormath.gamma import HALF_LOG_2PI_LESS_HALF, PSI_ROOT, PSI_ROOT_LOW
 from probdiff.compiler.xla.library import jnp, jsp
 
 HALF_LOG_2PI = HALF_LOG_2PI_LESS_HALF + 0.5
-
-
-def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-    """sum_i coefficients[i] * x**i, lowest power first."""
-    y: Any = coefficients[-1]
-    for c in coefficients[-2::-1]:
-        y = y * x + c
-    return y
 
 
 def sin_pi(x: Any) -> Any:

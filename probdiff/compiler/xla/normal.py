@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.compiler.formulas.polynomials import polynomial
 from probdiff.compiler.native.vectormath.coefficients import ERFCX, ERFCX_LOSS, NDTRI, NDTRI_TAIL
 from probdiff.compiler.native.vectormath.error_function import CENTRE, SQRT_HALF, SQRT_INVERSE_PI
-from probdiff.compiler.xla.gamma import polynomial
 from probdiff.compiler.xla.library import jnp
 
 
