@@ -21,7 +21,14 @@ __all__ = ["CONTENDERS", "PACKAGES", "QUANTITIES", "Inputs", "serve"]
 
 Call = Callable[[], Any]
 QUANTITIES = ("gradient", "logpdf", "cdf", "quantile", "rand", "scalar")
-PACKAGES = {"probdiff": "probdiff", "eager": "probdiff", "SciPy": "scipy", "NumPyro": "numpyro", "PyTorch": "torch"}
+PACKAGES = {
+    "probdiff": "probdiff",
+    "eager": "probdiff",
+    "compiled": "probdiff",
+    "SciPy": "scipy",
+    "NumPyro": "numpyro",
+    "PyTorch": "torch",
+}
 
 
 METHODS = {"logpdf": "log_prob", "scalar": "log_prob", "cdf": "cdf", "quantile": "icdf"}  # of NumPyro and PyTorch
@@ -41,42 +48,63 @@ def split(family: Family) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def ours(family: Family, quantity: str, at: Inputs) -> Call | None:
-    """Compiled; draws, and the density of one number, are methods of the distribution itself."""
-    from probdiff import compile, distributions, value_and_grad
+    """Log-densities and their gradients compiled, as a sampler has them; else methods of the distribution itself."""
+    from probdiff import compile, value_and_grad
 
-    make = getattr(distributions, family.name)
-    if quantity in ("rand", "scalar"):
-        return eager(family, quantity, at)
-    fixed, theta = split(family)
-    x = at.p if quantity == "quantile" else at.x
+    if quantity == "logpdf":
+        return within_program(family, quantity, at)
     if quantity != "gradient":
-        function = compile(lambda theta, x: getattr(make(*fixed, *theta), quantity)(x))
-        return lambda: function(theta, x)
+        return method(family, quantity, at)
+    make, fixed, theta = parts(family)
     argnums = (0,) if family.discrete else (0, 1)
     gradient = compile(value_and_grad(lambda theta, x: np.sum(make(*fixed, *theta).logpdf(x)), argnums=argnums))
 
     def call() -> Any:
-        value, bars = gradient(theta, x)
+        value, bars = gradient(theta, at.x)
         return value, *bars[0], *bars[1:]
 
     return call
 
 
 def eager(family: Family, quantity: str, at: Inputs) -> Call | None:
-    """A method of a distribution with plain numbers; no gradient."""
-    from probdiff import distributions
+    """Log-densities by the method of the distribution itself."""
+    return method(family, quantity, at) if quantity == "logpdf" else None
 
-    d = getattr(distributions, family.name)(*family.parameters)
-    if quantity == "gradient":
-        return None
+
+def compiled(family: Family, quantity: str, at: Inputs) -> Call | None:
+    """Distribution functions and quantiles in compiled programs."""
+    return within_program(family, quantity, at) if quantity in ("cdf", "quantile") else None
+
+
+def within_program(family: Family, quantity: str, at: Inputs) -> Call:
+    """A method as a compiled function of the parameters and the values."""
+    from probdiff import compile
+
+    make, fixed, theta = parts(family)
+    function = compile(lambda theta, x: getattr(make(*fixed, *theta), quantity)(x))
+    x = at.p if quantity == "quantile" else at.x
+    return lambda: function(theta, x)
+
+
+def method(family: Family, quantity: str, at: Inputs) -> Call:
+    """A method of a distribution with plain numbers."""
+    make, fixed, theta = parts(family)
+    d = make(*fixed, *theta)
     if quantity == "rand":
         rng = np.random.default_rng(0)
         return lambda: d.rand(len(at.x), rng=rng)
     if quantity == "scalar":
         first = at.x[0].item()
         return lambda: d.logpdf(first)
-    method, x = getattr(d, quantity), at.p if quantity == "quantile" else at.x
-    return lambda: method(x)
+    call, x = getattr(d, quantity), at.p if quantity == "quantile" else at.x
+    return lambda: call(x)
+
+
+def parts(family: Family) -> tuple[Any, tuple[float, ...], tuple[float, ...]]:
+    """Our family, and its parameters without and with a derivative."""
+    from probdiff import distributions
+
+    return getattr(distributions, family.name), *split(family)
 
 
 def scipy(family: Family, quantity: str, at: Inputs) -> Call | None:
@@ -179,6 +207,7 @@ def by_threads(call: Call) -> Call:
 CONTENDERS: dict[str, Callable[[Family, str, Inputs], Call | None]] = {
     "probdiff": ours,
     "eager": eager,
+    "compiled": compiled,
     "SciPy": scipy,
     "NumPyro": numpyro,
     "PyTorch": torch,

@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from probdiff.distributions.long_arrays import LONG, long_logpdf
+from probdiff.distributions.long_arrays import FEW, LONG, long_function, long_logpdf
 from probdiff.distributions.support import is_infinite
 from probdiff.errors import ShapeError, UnsupportedError
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array, flatten
 
-__all__ = ["GUARDS", "floating", "log1mexp", "log_of", "plain"]
+__all__ = ["GUARDS", "floating", "guarded_cf", "log1mexp", "log_of", "plain"]
+
+LARGEST = 2**63 - 1  # of NumPy's integers
 
 
 def floating(x: Array) -> Array:
     """`x` in floating point: integers of any width and booleans become float64 before arithmetic can wrap around."""
-    if type(x) is float:
+    if type(x) is float or (type(x) is int and -LARGEST <= x <= LARGEST):
         return np.float64(x)
     if is_lifted(x):
         return x * 1.0 if x.dtype.kind in "iub" else x
@@ -46,20 +48,24 @@ def check_event(d: Any, x: Array) -> None:
 def guarded_logpdf(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The formula where `x` is in the support and the parameters are valid, else -inf."""
 
+    @np.errstate(all="ignore")
+    def inside(self: Any, x: Array) -> Array:
+        ok = self.support.contains(x)
+        valid = self.valid()
+        if valid is True and type(ok) is np.bool_ and ok:
+            return plain(formula(self, x))
+        return of_precision(self, x, np.where(ok if valid is True else ok & valid, formula(self, x), -np.inf))
+
     @functools.wraps(formula)
     def logpdf(self: Any, x: Array) -> Array:
-        x = floating(x)
-        check_event(self, x)
-        if type(x) is np.ndarray and x.size >= LONG and x.dtype == np.float64:
+        if type(x) is np.ndarray and x.size >= LONG and x.dtype in (np.float64, np.int64):
+            check_event(self, x)
             by_machine_code = long_logpdf(self, x)
             if by_machine_code is not None:
                 return by_machine_code
-        with np.errstate(all="ignore"):
-            ok = self.support.contains(x)
-            valid = self.valid()
-            if valid is True and type(ok) is np.bool_ and ok:
-                return plain(formula(self, x))
-            return of_precision(self, x, np.where(ok if valid is True else ok & valid, formula(self, x), -np.inf))
+        x = floating(x)
+        check_event(self, x)
+        return inside(self, x)
 
     return logpdf
 
@@ -70,18 +76,16 @@ def guarded_tail(below: float, above: float) -> Callable[[Callable[[Any, Any], A
     """
 
     def guard(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        @functools.wraps(formula)
-        def tail(self: Any, x: Array) -> Array:
-            x = floating(x)
+        @np.errstate(all="ignore")
+        def inside(self: Any, x: Array) -> Array:
             support = self.support
-            with np.errstate(all="ignore"):
-                k = np.floor(x) if support.discrete else x
-                # The mass at the least whole number is at it, where there is one.
-                under = k < support.lower if support.discrete and not is_infinite(support.lower) else k <= support.lower
-                inside = np.where(k >= support.upper, above, formula(self, k))
-                return of_precision(self, x, np.where(under, below, inside))
+            k = np.floor(x) if support.discrete else x
+            # The mass at the least whole number is at it, where there is one.
+            under = k < support.lower if support.discrete and not is_infinite(support.lower) else k <= support.lower
+            value = np.where(k >= support.upper, above, formula(self, k))
+            return of_precision(self, x, np.where(under, below, value))
 
-        return tail
+        return of_long_arrays(formula, inside)
 
     return guard
 
@@ -89,13 +93,27 @@ def guarded_tail(below: float, above: float) -> Callable[[Callable[[Any, Any], A
 def guarded_quantile(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The formula where p is a probability, else NaN."""
 
-    @functools.wraps(formula)
-    def quantile(self: Any, p: Array) -> Array:
-        p = floating(p)
-        with np.errstate(all="ignore"):
-            return plain(np.where((p >= 0) & (p <= 1), formula(self, p), np.nan))
+    @np.errstate(all="ignore")
+    def inside(self: Any, p: Array) -> Array:
+        return plain(np.where((p >= 0) & (p <= 1), formula(self, p), np.nan))
 
-    return quantile
+    return of_long_arrays(formula, inside)
+
+
+def of_long_arrays(formula: Callable[[Any, Any], Any], inside: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The guarded formula, faster where an array is long."""
+
+    @functools.wraps(formula)
+    def guarded(self: Any, x: Array) -> Array:
+        x = floating(x)
+        if type(x) is np.ndarray and x.size >= FEW and x.dtype == np.float64:
+            with np.errstate(all="ignore"):
+                found = long_function(self, formula.__name__, x, functools.partial(inside, self))
+            if found is not None:
+                return found
+        return inside(self, x)
+
+    return guarded
 
 
 def guarded_moment(formula: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -122,6 +140,22 @@ def quietly(formula: Callable[..., Any]) -> Callable[..., Any]:
     return quiet
 
 
+def guarded_cf(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The formula, quiet, of plain numbers only: its value is complex, which nothing differentiates."""
+
+    @functools.wraps(formula)
+    def cf(self: Any, t: Array) -> Array:
+        if any(is_lifted(leaf) for leaf in (t, *flatten(self)[0])):
+            raise UnsupportedError(
+                f"{type(self).__name__}.cf is complex, and cannot be differentiated or compiled. Take "
+                "expect(lambda x: np.cos(t * x)) and that of the sine."
+            )
+        with np.errstate(all="ignore"):
+            return plain(formula(self, t))
+
+    return cf
+
+
 GUARDS: dict[str, Callable[[Any], Any]] = {
     "logpdf": guarded_logpdf,
     "cdf": guarded_tail(0.0, 1.0),
@@ -131,7 +165,8 @@ GUARDS: dict[str, Callable[[Any], Any]] = {
     "quantile": guarded_quantile,
     "cquantile": guarded_quantile,
     **dict.fromkeys(("mean", "var", "mode", "skewness", "kurtosis", "entropy"), guarded_moment),
-    **dict.fromkeys(("mgf", "cf", "exponential_form"), quietly),
+    **dict.fromkeys(("mgf", "exponential_form"), quietly),
+    "cf": guarded_cf,
 }
 
 

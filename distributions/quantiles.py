@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from probdiff.distributions.long_arrays import FEW
+from probdiff.distributions.tables import by_pieces
+
 __all__ = ["inverse"]
 
 Numbers = np.ndarray[Any, Any]
@@ -17,17 +20,22 @@ LOG_HALF = float(np.log(0.5))
 FARTHEST = 709.0  # in the search coordinate, whose exponential must not overflow
 EPS = float(np.finfo(float).eps)
 ROUNDING = 64 * EPS
+KNOTS = 200  # of the curve along which the searches for many quantiles start
 UNDERFLOW = -600.0  # below this log the tail itself may be no number
 
 
-def inverse(distribution: Any, kind: str, target: Any) -> Any:
+def inverse(distribution: Any, kind: str, target: Any, start: Numbers | None = None) -> Any:
     """The smallest x where the distribution function called `kind` (cdf, ccdf, logcdf or logccdf) reaches `target`.
 
-    NaN where `target` is no probability (or no logarithm of one).
+    NaN where `target` is no probability (or no logarithm of one). A search may be given its `start`.
     """
     with np.errstate(all="ignore"):
         target = np.asarray(target, dtype=float)
         support = distribution.support
+        if target.size >= FEW and not distribution.batch_shape and kind in ("cdf", "ccdf"):
+            found = _of_many(distribution, kind, target)
+            if found is not None:
+                return found
         batch = np.zeros(distribution.batch_shape)
         bottom, top, _, target = np.broadcast_arrays(support.lower, support.upper, batch, target)
         log_p, log_q = _both_logs(kind, target)
@@ -41,9 +49,58 @@ def inverse(distribution: Any, kind: str, target: Any) -> Any:
                 blur = np.where(lower == (kind == "cdf"), blur, np.log1p(ROUNDING / np.exp(t)))
             result = _discrete(distribution, lower, t - np.where(lower, blur, -blur), bottom, top)
         else:
-            result = _continuous(distribution, lower, t, bottom, top)
+            result = _continuous(distribution, lower, t, bottom, top, start)
         result = np.where(log_p == -np.inf, bottom, np.where(log_q == -np.inf, top, result))
         return np.where(np.isnan(wanted), np.nan, result)[()]
+
+
+def _of_many(distribution: Any, kind: str, target: Numbers) -> Numbers | None:
+    """The search at a few probabilities, and what follows for the others; None if it does not pay."""
+    inside = (target > 0) & (target < 1)
+    p = target[inside]
+    if p.size < FEW:
+        return None
+
+    found = (_steps if distribution.support.discrete else _smooth)(distribution, kind, p)
+    if found is None:
+        return None
+    out = np.empty(target.shape)
+    out[inside], out[~inside] = found, inverse(distribution, kind, target[~inside])
+    return out
+
+
+def _smooth(distribution: Any, kind: str, p: Numbers) -> Numbers | None:
+    """Quantiles by polynomials through some, whose searches start between yet fewer."""
+    from scipy.interpolate import CubicSpline
+    from scipy.special import expit, logit
+
+    knots = np.linspace(logit(np.min(p)), logit(np.max(p)), KNOTS)
+    at_knots = inverse(distribution, kind, expit(knots))
+    between = CubicSpline(knots, at_knots) if np.all(np.isfinite(at_knots)) else None
+
+    def search(p: Numbers) -> Numbers:
+        parts = (p[k : k + FEW - 1] for k in range(0, p.size, FEW - 1))
+        starts = ((part, None if between is None else between(logit(part))) for part in parts)
+        return np.concatenate([inverse(distribution, kind, part, start) for part, start in starts])
+
+    return by_pieces(search, p, 0.0, 1.0)
+
+
+def _steps(distribution: Any, kind: str, p: Numbers) -> Numbers | None:
+    """Quantiles of a discrete law: where p falls among the probabilities at which it steps."""
+    low, high = sorted(inverse(distribution, kind, np.array([np.min(p), np.max(p)])))
+    if not high - low < p.size // 8:
+        return None
+    k = np.arange(low, high + 1.0)
+    below, above = distribution.cdf(k), distribution.ccdf(k)
+    small = np.where(below < 0.5, below, above)
+    blur = ROUNDING * np.where(small == (below if kind == "cdf" else above), small * np.maximum(1, -np.log(small)), 1)
+    # The last quantile holds whatever is left.
+    if kind == "cdf":
+        reached = np.where(below < 0.5, below, 1 - above) + blur
+        return k[np.searchsorted(reached[:-1], p)]
+    reached = np.where(below < 0.5, 1 - below, above) - blur
+    return k[len(k) - 1 - np.searchsorted(reached[-2::-1], p, side="right")]
 
 
 def _both_logs(kind: str, target: Numbers) -> tuple[Numbers, Numbers]:
@@ -71,7 +128,9 @@ def _excess(distribution: Any, lower: Numbers, t: Numbers, x: Numbers, plain: bo
     return np.where(lower, left() - t, t - right()) if np.any(lower) else t - right()
 
 
-def _continuous(distribution: Any, lower: Numbers, t: Numbers, bottom: Numbers, top: Numbers) -> Numbers:
+def _continuous(
+    distribution: Any, lower: Numbers, t: Numbers, bottom: Numbers, top: Numbers, guess: Numbers | None
+) -> Numbers:
     """Newton's steps between brackets, which halve where a step would leave them.
 
     The coordinate v grows like the logarithm of the distance to a finite end of the support (or to zero), where the
@@ -89,7 +148,8 @@ def _continuous(distribution: Any, lower: Numbers, t: Numbers, bottom: Numbers, 
         slope = np.where(has_bottom, grown, np.where(has_top, shrunk, np.cosh(v)))
         return np.where(both, inside, x), np.where(both, (top - bottom) * share / (1 + grown), slope)
 
-    guess = distribution.guess(lower, t) if np.all(t > UNDERFLOW) else None
+    if guess is None and np.all(t > UNDERFLOW):
+        guess = distribution.guess(lower, t)
     if guess is not None:
         x, good = _polished(distribution, lower, t, guess, bottom, top)
         if np.all(good):

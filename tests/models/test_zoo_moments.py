@@ -95,10 +95,11 @@ def run(name: str, seed: int, longer: int = 1) -> Draws:
 def test_moments(name: str, seed: int) -> None:
     """Of a hundred runs, one in 500 of which is off by chance, some version of the code meets one.
 
-    Other random numbers, four times as many, decide then: a true error is twice as many standard errors there.
+    Other random numbers, four times as many, decide then: a true error is twice as many standard errors there, and of a
+    hundred scalars the largest R-hat of chains that have not converged stays what it is.
     """
     found = off(name, run(name, seed))
-    if found and not any(text.startswith("r_hat") for text in found):
+    if found:
         found = off(name, run(name, 100 + seed, longer=4))
     assert found == []
 
