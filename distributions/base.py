@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from probdiff.distributions.bijectors import Bijector
+from probdiff.distributions.draws import open_uniform
 from probdiff.distributions.exponential_form import ExponentialForm
-from probdiff.distributions.guards import GUARDS, floating, log1mexp, log_of, plain
+from probdiff.distributions.guards import GUARDS, floating, guarded_cf, log1mexp, log_of, plain
 from probdiff.distributions.parameters import Alternative, domains, is_unchecked, parameter
 from probdiff.distributions.support import Support
 from probdiff.errors import ParameterError, UnsupportedError
-from probdiff.ops.dispatch import is_lifted
+from probdiff.ops.dispatch import Lifted, is_lifted
 from probdiff.ops.foreign import framework_among
 from probdiff.tree import Array, flatten, map_leaves, register
 
@@ -39,6 +40,7 @@ class Distribution:
     support: Any
     domains: ClassVar[dict[str, Support | None]] = {}
     relation: ClassVar[str] = ""
+    tail_rates: ClassVar[Any] = None  # of P(X < -x) and P(X > x), which fall like exp(-rate x); 0 for heavier tails
     exclusive: ClassVar[tuple[str, ...]] = ()
     __broadcasts__: ClassVar[bool] = True  # called with arrays, a constructor makes the container of arrays
     _abstract: ClassVar[bool] = False
@@ -148,9 +150,11 @@ class Distribution:
         ok: Any = True
         traced = False
         every = is_unchecked()
-        for name, domain in self.domains.items():
-            value = self.__dict__[name]
-            if domain is not None and value is not None and (every or is_lifted(value)):
+        for name, value in self.__dict__.items():
+            if every or isinstance(value, Lifted):
+                domain = self.domains.get(name)
+                if domain is None or value is None:
+                    continue
                 traced = True
                 ok = domain.contains(value) & ok
         return self.related() & ok if traced and self.relation else ok
@@ -364,23 +368,25 @@ class Distribution:
             raise self._unsupported(name)
 
     def mgf(self, t: Array) -> Array:
-        """The moment generating function E[exp(t X)]; without a formula, of bounded laws only, where it exists."""
-        return self._generating("mgf", t, 1.0)
+        """The moment generating function E[exp(t X)], infinite where it does not exist.
 
-    def cf(self, t: Array) -> Array:
-        """The characteristic function E[exp(i t X)], for plain numbers t.
-
-        Without a formula, of bounded and of discrete laws.
+        Without a formula, an integral or a sum: of bounded laws, and of those that give `tail_rates`.
         """
-        return self._generating("cf", t, 1j)
+        from probdiff.distributions.generating import moment_generating
 
-    def _generating(self, name: str, t: Array, factor: complex) -> Array:
-        from probdiff.distributions.generating import expected_exponential, is_bounded
+        self._need_tails("mgf")
+        return moment_generating(self, t)
 
-        self._need_tails(name)
-        if not is_bounded(self) and not (name == "cf" and self.support.discrete):
-            raise self._unsupported(name)
-        return expected_exponential(self, t, factor)
+    @guarded_cf
+    def cf(self, t: Array) -> Array:
+        """The characteristic function E[exp(i t X)], complex, of plain parameters at plain numbers t.
+
+        Without a formula, an integral or a sum, with an absolute error of at most 1e-9.
+        """
+        from probdiff.distributions.generating import characteristic
+
+        self._need_tails("cf")
+        return characteristic(self, t)
 
     # Exponential families. A family gives `exponential_form`.
 
@@ -430,8 +436,7 @@ class Distribution:
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         """Random values, `shape` of them; by inversion unless the family knows better."""
-        # `random` may return 0, where most quantile functions are infinite.
-        return self.quantile(np.maximum(rng.random(shape), 2.0**-54))
+        return self.quantile(open_uniform(shape, rng))
 
     def log_rand(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
         """Logs of random values of a positive family, finite also where the values themselves are too small."""
@@ -547,7 +552,13 @@ class Discrete(Distribution, abstract=True):
 
 
 class Multivariate(Distribution, abstract=True):
-    """A distribution of vectors, along the last axis."""
+    """A distribution of vectors, along the last axis, or of matrices, along the last two.
+
+    `holds` names parameters that `fit` may be given; `statistic_names` says what the sufficient statistics are.
+    """
+
+    holds: ClassVar[tuple[str, ...]] = ()
+    statistic_names: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def fit(cls, x: Array, weights: Array | None = None, **fixed: Any) -> Self:
@@ -557,12 +568,26 @@ class Multivariate(Distribution, abstract=True):
         """
         from probdiff.distributions.multivariate.fitting import weighted_rows
 
-        if fixed:
-            raise UnsupportedError(
-                f"{cls.__name__}.fit finds all parameters of vectors, and holds none: {next(iter(fixed))}"
-            )
+        for name in fixed:
+            if name not in cls.holds:
+                held = " and ".join(cls.holds) or "none"
+                raise UnsupportedError(f"{cls.__name__}.fit finds the parameters of vectors, and holds {held}: {name}")
         x, w = weighted_rows(cls, x, weights)
-        return cls.estimate(x, w)
+        return cls.estimate(x, w, **fixed)
+
+    @classmethod
+    def fit_statistics(cls, *means: Array, **fixed: Any) -> Self:
+        """The fit of an exponential family from the (weighted) averages of its sufficient statistics."""
+        from probdiff.distributions.multivariate.fitting import averages
+
+        if fixed:
+            raise UnsupportedError(f"{cls.__name__}.fit_statistics holds no parameter, got {next(iter(fixed))}")
+        return cls.from_statistics(*averages(cls, means))
+
+    @classmethod
+    def from_statistics(cls, *means: Array) -> Self:
+        """What `fit_statistics` says, of finite arrays as many as there are statistics."""
+        raise UnsupportedError(f"{cls.__name__} has no fit_statistics")
 
 
 def has_tails(family: type[Distribution]) -> bool:

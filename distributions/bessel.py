@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import i0e, k1e
 
-from probdiff.distributions.stable import HALF_LOG_2PI
+from probdiff.distributions.stable import HALF_LOG_2PI, either
 from probdiff.tree import Array
 
 __all__ = ["log_i0e", "log_k1e"]
@@ -29,16 +29,22 @@ K1 = _coefficients(1)
 
 def log_i0e(x: Array) -> Array:
     """log [exp(-x) I_0(x)], x >= 0 (DLMF 10.40.1)."""
-    far = np.where(x < FAR, FAR, x)
-    series = np.log1p(_tail(I0, 1 / far)) - 0.5 * np.log(far) - HALF_LOG_2PI
-    return np.where(x < FAR, np.log(i0e(x)), series)
+
+    def series() -> Array:
+        far = np.where(x < FAR, FAR, x)
+        return np.log1p(_tail(I0, 1 / far)) - 0.5 * np.log(far) - HALF_LOG_2PI
+
+    return either(x < FAR, lambda: np.log(i0e(x)), series)
 
 
 def log_k1e(x: Array) -> Array:
     """log [exp(x) K_1(x)], x > 0 (DLMF 10.40.2)."""
-    far = np.where(x < FAR, FAR, x)
-    series = np.log1p(_tail(K1, 1 / far)) - 0.5 * np.log(far) + 0.5 * math.log(math.pi / 2)
-    return np.where(x < FAR, np.log(k1e(x)), series)
+
+    def series() -> Array:
+        far = np.where(x < FAR, FAR, x)
+        return np.log1p(_tail(K1, 1 / far)) - 0.5 * np.log(far) + 0.5 * math.log(math.pi / 2)
+
+    return either(x < FAR, lambda: np.log(k1e(x)), series)
 
 
 def _tail(coefficients: list[float], w: Array) -> Array:

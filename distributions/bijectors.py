@@ -307,6 +307,7 @@ NAMED: dict[str, Bijector] = {
     "real_matrix": Identity(),
     "positive": Positive(),
     "nonnegative": Positive(),
+    "positive_vector": Positive(),
     "simplex": Simplex(),
     "ordered": Ordered(),
     "positive_ordered": PositiveOrdered(),

@@ -20,7 +20,18 @@ from probdiff.ops.elementwise import Elementwise
 from probdiff.special import log1mexp, logsumexp
 from probdiff.tree import Array
 
-__all__ = ["NODES", "WEIGHTS", "log_integral", "log_series", "log_smooth_integral", "near_maximum", "smaller_first"]
+__all__ = [
+    "DEPTH",
+    "NODES",
+    "WEIGHTS",
+    "log_integral",
+    "log_series",
+    "log_smooth_integral",
+    "near_maximum",
+    "plain_numbers",
+    "row_of_total",
+    "smaller_first",
+]
 
 DEPTH = 38.0
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -81,18 +92,18 @@ def smaller_first(log_p: Array, log_q: Array) -> Array:
 @functools.cache
 def _integral_row(height: Function, peak: Function | None, knees: Function | None) -> Elementwise:
     def total(*args: Array) -> Array:
-        bounds = _panels(height, peak, knees, _numbers(args))
+        bounds = _panels(height, peak, knees, plain_numbers(args))
         half, middle = 0.5 * (bounds[1:] - bounds[:-1]), 0.5 * (bounds[1:] + bounds[:-1])
         u = middle + half * _leading(NODES, half)
         return logsumexp(height(u, *args) + np.log(half) + _leading(np.log(WEIGHTS), half), axis=(0, 1))
 
-    return _row(f"log_integral_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
+    return row_of_total(f"log_integral_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
 
 
 @functools.cache
 def _smooth_row(height: Function, peak: Function) -> Elementwise:
     def total(*args: Array) -> Array:
-        numbers = _numbers(args)
+        numbers = plain_numbers(args)
         flat = [np.asarray(a, np.float64).ravel() for a in numbers]
         low, high = peak(*flat) + _reach(_finite(height, flat), peak(*flat))
         kind, shape = np.result_type(*numbers), numbers[0].shape
@@ -102,13 +113,13 @@ def _smooth_row(height: Function, peak: Function) -> Elementwise:
         u = low + step * _leading(np.arange(1.0, steps), step)
         return logsumexp(height(u, *args), axis=0) + np.log(step)
 
-    return _row(f"log_smooth_integral_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
+    return row_of_total(f"log_smooth_integral_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
 
 
 @functools.cache
 def _series_row(height: Function, largest: Function) -> Elementwise:
     def total(*args: Array) -> Array:
-        center = largest(*_numbers(args))
+        center = largest(*plain_numbers(args))
         reach = 9.7 * np.sqrt(center)
         low = np.floor(np.maximum(center - reach, 0.0))
         width = center + reach + 14 - low
@@ -117,12 +128,12 @@ def _series_row(height: Function, largest: Function) -> Elementwise:
         j = low + step * _leading(np.arange(float(count)), step)
         return logsumexp(height(j, *args), axis=0) + np.log(step)
 
-    return _row(f"log_series_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
+    return row_of_total(f"log_series_of_{height.__name__}", total, (0,) * (height.__code__.co_argcount - 1))
 
 
 @functools.cache
-def _row(name: str, total: Function, orders: tuple[int, ...]) -> Elementwise:
-    """The derivative of `total` of these orders in its arguments."""
+def row_of_total(name: str, total: Function, orders: tuple[int, ...], constants: int = 0) -> Elementwise:
+    """The derivative of `total` of these orders in its arguments; the first are `constants`, without derivatives."""
     derivative = total
     for i, order in enumerate(orders):
         for _ in range(order):
@@ -134,17 +145,18 @@ def _row(name: str, total: Function, orders: tuple[int, ...]) -> Elementwise:
 
     def partial(i: int) -> Function:
         raised = tuple(order + (k == i) for k, order in enumerate(orders))
-        return lambda *args: apply(_row(name, total, raised), *args[:-1])  # the last is the value
+        return lambda *args: apply(row_of_total(name, total, raised, constants), *args[:-1])  # the last is the value
 
     suffix = "_".join(map(str, orders)) if any(orders) else ""
-    return Elementwise(name + suffix, evaluate, tuple(partial(i) for i in range(len(orders))))
+    partials = tuple(None if i < constants else partial(i) for i in range(len(orders)))
+    return Elementwise(name + suffix, evaluate, partials)
 
 
 def _slope(f: Function, i: int, *args: Array) -> Array:
     return pushforward(f, *args)(*(np.ones_like(a) if k == i else None for k, a in enumerate(args)))
 
 
-def _numbers(args: tuple[Array, ...]) -> list[Any]:
+def plain_numbers(args: tuple[Array, ...]) -> list[Any]:
     """The numbers under arguments that are being differentiated, in one shape."""
     numbers: list[Any] = []
     for a in args:

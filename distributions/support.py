@@ -137,6 +137,8 @@ class Integers(Support):
     discrete: ClassVar[bool] = True
 
     def contains(self, x: Array) -> Array:
+        if type(x) is np.float64:
+            return x.is_integer() & (x >= self.lower) & (x <= self.upper)
         whole = np.floor(x) == x
         # Infinities are whole numbers to `floor`: a bound at infinity is open.
         above = x > self.lower if is_infinite(self.lower) else x >= self.lower

@@ -87,9 +87,8 @@ def _mark(family: type[Distribution], column: str, methods: tuple[str, ...]) -> 
         return FORMULA
     if column == "statistics" or issubclass(family, Multivariate) or not has_tails(family):
         return NONE
-    if column in ("mgf", "cf"):
-        bounded = _ends(family) == 2
-        return DERIVED if bounded or (column == "cf" and issubclass(family, Discrete)) else NONE
+    if column == "mgf" and family.tail_rates is None and _ends(family) < 2:
+        return NONE
     if column == "fit":
         vectors = any(domain is not None and domain.event_ndim for domain in family.domains.values())
         return NONE if vectors else DERIVED

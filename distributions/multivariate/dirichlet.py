@@ -9,6 +9,7 @@ from scipy.special import gammaln, psi, xlogy
 
 from probdiff.distributions.base import Multivariate
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import PositiveVector, simplex
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
 from probdiff.errors import DataError
@@ -27,6 +28,7 @@ class Dirichlet(Multivariate):
     concentration: PositiveVector
 
     support = simplex
+    statistic_names = ("log x",)
 
     @property
     def event_shape(self) -> tuple[int, ...]:
@@ -59,6 +61,12 @@ class Dirichlet(Multivariate):
         log_beta = np.sum(gammaln(a), axis=-1) - gammaln(total)
         return log_beta + np.sum((a - 1) * (psi(self._total()) - psi(a)), axis=-1)
 
+    def exponential_form(self) -> ExponentialForm:
+        a = self.concentration
+        return ExponentialForm(
+            lambda x: (np.log(x),), (a - 1,), np.sum(gammaln(a), axis=-1) - gammaln(np.sum(a, axis=-1))
+        )
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return proportions(self.concentration, (*shape, *self.event_shape), rng)
 
@@ -76,21 +84,35 @@ class Dirichlet(Multivariate):
         var = w @ (x - mean) ** 2
         if not np.all(var > 0):
             raise DataError("Dirichlet.fit found no maximum: a proportion is the same in all observations.")
-        a = mean * np.median(mean * (1 - mean) / var)
-        for _ in range(200):
-            # The second derivatives are diagonal but for a constant.
-            slope = psi(np.sum(a)) - psi(a) + log_mean
-            curve, shared = -polygamma(1, a), polygamma(1, np.sum(a))
-            step = (slope - np.sum(slope / curve) / (1 / shared + np.sum(1 / curve))) / curve
-            new = np.where(a > step, a - step, 0.5 * a)
-            done = np.max(abs(new - a) / a) < 1e-14
-            a = new
-            if done:
-                break
-        return cls(a)
+        return cls(most_likely(log_mean, mean * np.median(mean * (1 - mean) / var)))
+
+    @classmethod
+    def from_statistics(cls, *means: Array) -> Self:
+        (log_mean,) = means
+        if not np.sum(np.exp(log_mean)) < 1 - 1e-12:
+            raise DataError("Dirichlet.fit_statistics found no maximum: exp of the averages must sum to less than one.")
+        # The missing share tells the spread: E[log x_k] is about log m_k - (1 - m_k) / (2 a_k).
+        share = np.exp(log_mean) / np.sum(np.exp(log_mean))
+        return cls(most_likely(log_mean, share * 0.5 * (len(share) - 1) / -np.log(np.sum(np.exp(log_mean)))))
 
     def _total(self) -> Array:
         return np.sum(self.concentration, axis=-1, keepdims=True)
+
+
+def most_likely(log_mean: Array, start: Array) -> Array:
+    """The concentration of largest likelihood, by Newton's steps from `start`."""
+    a = start
+    for _ in range(200):
+        # The second derivatives are diagonal but for a constant.
+        slope = psi(np.sum(a)) - psi(a) + log_mean
+        curve, shared = -polygamma(1, a), polygamma(1, np.sum(a))
+        step = (slope - np.sum(slope / curve) / (1 / shared + np.sum(1 / curve))) / curve
+        new = np.where(a > step, a - step, 0.5 * a)
+        done = np.max(abs(new - a) / a) < 1e-14
+        a = new
+        if done:
+            break
+    return a
 
 
 @closed_form(Dirichlet, Dirichlet)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from probdiff.distributions.base import Multivariate
 from probdiff.distributions.multivariate.dirichlet import proportions
+from probdiff.distributions.multivariate.fitting import climbed_vector
 from probdiff.distributions.stable import log_beta
 from probdiff.distributions.support import Counts, NonnegativeInteger, PositiveVector, counts
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
@@ -56,6 +58,31 @@ class DirichletMultinomial(Multivariate):
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         p = proportions(self.concentration, (*shape, *self.event_shape), rng)
         return rng.multinomial(self.n, p)
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The concentration of largest likelihood, of observations of one number of trials.
+
+        DataError where they vary no more than multinomial counts, whose concentration is infinite.
+        """
+        n = np.sum(x[0])
+        if not np.all(counts(n).contains(x)):
+            first = x[np.argmin(counts(n).contains(x))].tolist()
+            raise DataError(
+                f"DirichletMultinomial.fit: an observation must be {counts(n).rule}, n = {n:.0f}, got {first}."
+            )
+        share = w @ x / max(n, 1.0)
+        if n < 2 or not np.all(share > 0):
+            raise DataError("DirichletMultinomial.fit found no maximum: it needs two trials, and each label observed.")
+        # By the first two moments: the inflation of the variance is (n + A) / (1 + A).
+        inflation = np.sum(w @ (x - n * share) ** 2) / np.sum(n * share * (1 - share))
+        total = (n - inflation) / (inflation - 1) if 1 < inflation < n else 10.0
+        start = np.log(np.maximum(share * total, 1e-3))
+
+        def loss(u: Array) -> Array:
+            return -np.sum(w * cls(n, np.exp(u), check=False).logpdf(x))
+
+        return cls(int(n), np.exp(climbed_vector(cls, loss, start)))
 
     def _total(self) -> Array:
         return np.sum(self.concentration, axis=-1)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.multivariate.location_scale import square
 from probdiff.distributions.multivariate.scatter import (
     Scatter,
@@ -14,9 +15,11 @@ from probdiff.distributions.multivariate.scatter import (
     inverse_bartlett,
     log_determinant,
     mean_log_chi,
+    wishart_fit,
 )
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.support import CovarianceMatrix, Positive, TriangularFactor, covariance_matrix
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
@@ -36,6 +39,7 @@ class InverseWishart(Scatter):
     scale_tril: TriangularFactor
 
     support = covariance_matrix
+    statistic_names = ("log|X|", "X⁻¹")
     relation = "df > K - 1 for K variables"
 
     @alternative
@@ -65,9 +69,33 @@ class InverseWishart(Scatter):
     def entropy(self) -> Array:
         return self.matrix_entropy(np.sum(self.scale_log_diagonal() - mean_log_chi(self.freedom()), axis=-1))
 
+    def exponential_form(self) -> ExponentialForm:
+        dim = self.scale_tril.shape[-1]
+        log_partition = self.log_constant() - self.df * np.sum(self.scale_log_diagonal(), axis=-1)
+        parameters = (-0.5 * (self.df + dim + 1), -0.5 * square(self.scale_tril))
+        return ExponentialForm(inverse_wishart_statistics, parameters, log_partition)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return square(self.scale_tril @ inverse_bartlett(self.freedom(), shape, rng))
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The degrees of freedom by a root, the scale from the mean of their inverses."""
+        if not np.all(cls.support.contains(x)):
+            raise DataError("InverseWishart.fit: an observation must be a symmetric and positive definite matrix.")
+        return cls.from_statistics(*(np.tensordot(w, each, 1) for each in inverse_wishart_statistics(x)))
+
+    @classmethod
+    def from_statistics(cls, *means: Array) -> Self:
+        mean_log_det, inverse_mean = means
+        df, scale = wishart_fit(cls, -mean_log_det, inverse_mean)
+        return cls(df, scale=np.linalg.inv(scale))
 
     def _excess(self) -> Array:
         """df - K - 1, beside matrices."""
         return np.expand_dims(self.df, (-2, -1)) - (self.scale_tril.shape[-1] + 1)
+
+
+def inverse_wishart_statistics(x: Array) -> tuple[Array, Array]:
+    """log|X| and X⁻¹."""
+    return 2 * log_determinant(factor_inside(covariance_matrix, x)), np.linalg.inv(x)

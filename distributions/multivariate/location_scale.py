@@ -62,6 +62,17 @@ class LocationScale(Multivariate, abstract=True):
         identity = np.broadcast_to(np.eye(self.event_shape[0]), self.precision_tril.shape)
         return np.swapaxes(solve_triangular(self.precision_tril, identity), -1, -2)
 
+    def precision_matrix(self) -> Array:
+        """(A A')⁻¹."""
+        if self.scale_diag is not None:
+            return np.expand_dims(self.scale_diag**-2.0, -1) * np.eye(self.event_shape[0])
+        if self.precision_tril is not None:
+            return square(self.precision_tril)
+        from probdiff.linalg import solve_triangular
+
+        identity = np.broadcast_to(np.eye(self.event_shape[0]), self.scale_tril.shape)
+        return square(np.swapaxes(solve_triangular(self.scale_tril, identity), -1, -2))
+
     def scale_variances(self) -> Array:
         """The diagonal of A A'."""
         return np.sum(self.factor() ** 2, axis=-1)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from probdiff.distributions.base import Multivariate
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import HALF_LOG_2PI, LARGE, deviance, stirling_error
 from probdiff.distributions.support import Counts, LogWeightVector, NonnegativeInteger, ProbabilityVector, counts
 from probdiff.errors import DataError
@@ -28,6 +29,7 @@ class Multinomial(Multivariate):
     p: ProbabilityVector = None
     logits: LogWeightVector = None
 
+    statistic_names = ("x",)
     exclusive = ("p", "logits")
 
     @property
@@ -85,6 +87,18 @@ class Multinomial(Multivariate):
         if n == 0:
             raise DataError("Multinomial.fit found no maximum: there are no trials.")
         return cls(int(n), w @ x / n)
+
+    def exponential_form(self) -> ExponentialForm:
+        return ExponentialForm(lambda x: (x,), (self._log_probabilities(),), 0.0 * self.n, held=("n",))
+
+    @classmethod
+    def from_statistics(cls, *means: Array) -> Self:
+        """The trials are what the averages add up to."""
+        (mean,) = means
+        n = round(float(np.sum(mean)))
+        if not np.all(mean >= 0) or n == 0 or abs(np.sum(mean) - n) > 1e-8 * n:
+            raise DataError("Multinomial.fit_statistics: averages must be nonnegative and add up to the trials.")
+        return cls(n, mean / np.sum(mean))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         p = np.asarray(self._probabilities(), dtype=float)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.multivariate.fitting import scatter_factor
 from probdiff.distributions.multivariate.location_scale import LocationScale, square
 from probdiff.distributions.parameters import alternative
@@ -16,8 +17,10 @@ from probdiff.distributions.support import (
     PositiveVector,
     RealVector,
     TriangularFactor,
+    covariance_matrix,
     real_vector,
 )
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
@@ -40,6 +43,7 @@ class MvNormal(LocationScale):
     scale_diag: PositiveVector = None
 
     support = real_vector
+    statistic_names = ("x", "x x'")
     exclusive = ("scale_tril", "precision_tril", "scale_diag")
     relation = "loc and its scale of one length"
 
@@ -70,6 +74,12 @@ class MvNormal(LocationScale):
     def entropy(self) -> Array:
         return self.log_scale() + self.loc.shape[-1] * (0.5 + HALF_LOG_2PI)
 
+    def exponential_form(self) -> ExponentialForm:
+        precision = self.precision_matrix()
+        towards = (precision @ np.expand_dims(self.loc, -1))[..., 0]
+        log_partition = 0.5 * self.squares(self.loc) + self.log_scale()
+        return ExponentialForm(outer_products, (towards, -0.5 * precision), log_partition)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return self.loc + self.coloured(rng.standard_normal((*shape, *self.event_shape)))
 
@@ -78,6 +88,19 @@ class MvNormal(LocationScale):
         """The mean and the covariance (over the total weight) of observations, one a row."""
         loc = w @ x
         return cls(loc, scatter_factor(cls, x - loc, w))
+
+    @classmethod
+    def from_statistics(cls, *means: Array) -> Self:
+        loc, square_mean = means
+        covariance = square_mean - np.outer(loc, loc)
+        if not covariance_matrix.contains(covariance):
+            raise DataError("MvNormal.fit_statistics: averages of x and x x' must have a positive definite covariance.")
+        return cls(loc, covariance=covariance)
+
+
+def outer_products(x: Array) -> tuple[Array, Array]:
+    """x and x x'."""
+    return x, np.expand_dims(x, -1) * np.expand_dims(x, -2)
 
 
 @closed_form(MvNormal, MvNormal)

@@ -14,6 +14,7 @@ from scipy.special import gammaln, psi
 
 from probdiff.distributions.base import Multivariate
 from probdiff.distributions.stable import LOG_2
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "log_jacobian",
     "log_multigamma",
     "mean_log_chi",
+    "wishart_fit",
 ]
 
 
@@ -48,9 +50,8 @@ class Scatter(Multivariate, abstract=True):
     def log_matrix_density(self, w: Array, log_det_x: Array) -> Array:
         """df log|w| - (K + 1) log|C| - |w|² / 2 - df K / 2 log 2 - log Γ_K(df / 2)."""
         dim = w.shape[-1]
-        constant = 0.5 * dim * LOG_2 * self.df + log_multigamma(0.5 * self.df, dim)
         squares = np.sum(w * w, axis=(-2, -1))
-        return self.df * log_determinant(w) - (dim + 1) * log_det_x - 0.5 * squares - constant
+        return self.df * log_determinant(w) - (dim + 1) * log_det_x - 0.5 * squares - self.log_constant()
 
     def matrix_entropy(self, mean_log_det_x: Array) -> Array:
         """The expectation of minus the density above, given that of log|C|."""
@@ -58,6 +59,18 @@ class Scatter(Multivariate, abstract=True):
         constant = 0.5 * dim * (1 + LOG_2) * self.df + log_multigamma(0.5 * self.df, dim)
         mean_log_det_w = np.sum(mean_log_chi(self.freedom()), axis=-1)
         return constant - self.df * mean_log_det_w + (dim + 1) * mean_log_det_x
+
+    def log_constant(self) -> Array:
+        """df K / 2 log 2 + log Γ_K(df / 2)."""
+        dim = self.scale_tril.shape[-1]
+        return 0.5 * dim * LOG_2 * self.df + log_multigamma(0.5 * self.df, dim)
+
+    def inverse_scale(self) -> Array:
+        """(L L')⁻¹."""
+        from probdiff.linalg import solve_triangular
+
+        inverse = solve_triangular(self.scale_tril, np.broadcast_to(np.eye(self.event_shape[0]), self.scale_tril.shape))
+        return np.swapaxes(inverse, -1, -2) @ inverse
 
     def scale_log_diagonal(self) -> Array:
         """The logs of L's diagonal."""
@@ -79,6 +92,29 @@ def log_multigamma(a: Array, dim: int) -> Array:
     """log Γ_K(a) = K (K - 1) / 4 log π + Σ_j log Γ(a - j / 2),  j = 0 … K - 1."""
     parts = gammaln(np.expand_dims(a, -1) - 0.5 * np.arange(dim, dtype=a.dtype))
     return np.sum(parts, axis=-1) + 0.25 * dim * (dim - 1) * math.log(math.pi)
+
+
+def wishart_fit(family: Any, mean_log_det: Array, mean: Array) -> tuple[float, Array]:
+    """The degrees of freedom and the scale of a Wishart law of largest likelihood, from averages of log|X| and X.
+
+    The scale is the mean over df, which is the root of log|mean| + Σ_j ψ((df - j) / 2) + K log(2 / df) = mean log|X|.
+    """
+    from scipy.optimize import brentq
+
+    dim = mean.shape[-1]
+    sign, log_det = np.linalg.slogdet(mean)
+    gap = float(log_det - mean_log_det)
+    if sign <= 0 or not gap > 1e-10:
+        raise DataError(
+            f"{family.__name__}.fit found no maximum: the matrices must differ, and not be alike but for rounding."
+        )
+
+    def excess(u: float) -> float:
+        df = dim - 1 + math.exp(u)
+        return float(np.sum(psi(0.5 * (df - np.arange(dim)))) + dim * math.log(2 / df) + gap)
+
+    df = dim - 1 + math.exp(brentq(excess, -40.0, 40.0, xtol=1e-14))
+    return df, mean / df
 
 
 def mean_log_chi(freedom: Array) -> Array:

@@ -10,6 +10,7 @@ from scipy.special import gammaln
 from probdiff.ad.transforms import pushforward
 from probdiff.distributions import noncentral
 from probdiff.distributions.base import Multivariate
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.multivariate.uniform_direction import log_area
 from probdiff.distributions.support import Nonnegative, unit_vector
 from probdiff.errors import DataError
@@ -33,6 +34,7 @@ class VonMisesFisher(Multivariate):
     concentration: Nonnegative
 
     support = unit_vector
+    statistic_names = ("x",)
 
     @property
     def event_shape(self) -> tuple[int, ...]:
@@ -71,6 +73,12 @@ class VonMisesFisher(Multivariate):
     def mode(self) -> Array:
         return self.loc
 
+    def exponential_form(self) -> ExponentialForm:
+        dim, k = self.loc.shape[-1], self.concentration
+        return ExponentialForm(
+            lambda x: (x,), (np.expand_dims(k, -1) * self.loc,), k + log_normaliser(dim, k) + log_area(dim)
+        )
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         dim = self.loc.shape[-1]
         k = np.broadcast_to(np.asarray(self.concentration, float), shape)
@@ -84,13 +92,17 @@ class VonMisesFisher(Multivariate):
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:
         """The mean direction, and the concentration whose resultant is that of the observations."""
-        from scipy.optimize import brentq
-
         inside = unit_vector.contains(x)
         if not np.all(inside):
             first = x[np.argmin(inside)].tolist()
             raise DataError(f"VonMisesFisher.fit: an observation must have length one, got {first}.")
-        mean = w @ x
+        return cls.from_statistics(w @ x)
+
+    @classmethod
+    def from_statistics(cls, *means: Array) -> Self:
+        from scipy.optimize import brentq
+
+        (mean,) = means
         length = float(np.linalg.norm(mean))
         if not 1e-12 < length < 1 - 1e-12:
             raise DataError(f"VonMisesFisher.fit found no maximum: the mean of the observations has length {length!r}.")

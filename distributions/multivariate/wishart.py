@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.multivariate.location_scale import square
 from probdiff.distributions.multivariate.scatter import (
     Scatter,
@@ -13,9 +14,11 @@ from probdiff.distributions.multivariate.scatter import (
     factor_inside,
     log_determinant,
     mean_log_chi,
+    wishart_fit,
 )
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.support import CovarianceMatrix, Positive, TriangularFactor, covariance_matrix
+from probdiff.errors import DataError
 from probdiff.tree import Array
 
 
@@ -35,6 +38,7 @@ class Wishart(Scatter):
     scale_tril: TriangularFactor
 
     support = covariance_matrix
+    statistic_names = ("log|X|", "X")
     relation = "df > K - 1 for K variables"
 
     @alternative
@@ -62,5 +66,28 @@ class Wishart(Scatter):
     def entropy(self) -> Array:
         return self.matrix_entropy(np.sum(self.scale_log_diagonal() + mean_log_chi(self.freedom()), axis=-1))
 
+    def exponential_form(self) -> ExponentialForm:
+        dim = self.scale_tril.shape[-1]
+        log_partition = self.df * np.sum(self.scale_log_diagonal(), axis=-1) + self.log_constant()
+        parameters = (0.5 * (self.df - dim - 1), -0.5 * self.inverse_scale())
+        return ExponentialForm(wishart_statistics, parameters, log_partition)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return square(self.scale_tril @ bartlett(self.freedom(), shape, rng))
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The degrees of freedom by a root, the scale from the mean of the matrices."""
+        if not np.all(cls.support.contains(x)):
+            raise DataError("Wishart.fit: an observation must be a symmetric and positive definite matrix.")
+        return cls.from_statistics(*(np.tensordot(w, each, 1) for each in wishart_statistics(x)))
+
+    @classmethod
+    def from_statistics(cls, *means: Array) -> Self:
+        df, scale = wishart_fit(cls, *means)
+        return cls(df, scale=scale)
+
+
+def wishart_statistics(x: Array) -> tuple[Array, Array]:
+    """log|X| and X."""
+    return 2 * log_determinant(factor_inside(covariance_matrix, x)), x

@@ -196,5 +196,7 @@ def _tangent(y: Any, level: int, width: int | None) -> Any:
 
 def stop_gradient(x: Tree) -> Tree:
     """The same values, constant to every derivative."""
+    if type(x) is np.float64:
+        return x
     row = rows["stop_gradient"]
     return map_leaves(lambda leaf: apply(row, leaf) if is_lifted(leaf) else leaf, x)

@@ -30,16 +30,25 @@ Q = (
     *(1.0, 15.056084043577645958, 74.986163473407931508, 155.45968476177214115),
     *(138.90706121946506931, 50.09688961613646323, 6.0074616401777638866, 0.14130417392714617094),
 )
-ATANH = tuple(1 / k for k in range(3, 16, 2))
+QUOTIENT = tuple(zip(reversed(P), reversed(Q), strict=True))
+NEAR = 0.1
 
 
 def deviance(x: Array, m: Array) -> Array:
     """x log(x / m) + m - x >= 0, without cancellation where x is near m; x > 0, m >= 0."""
+    if type(x) is type(m) is float and x > 0.0 and m > 0.0:
+        return _deviance_of_numbers(x, m)
+    if type(x) is type(m) is np.float64 and x > 0.0 and m > 0.0:
+        return np.float64(_deviance_of_numbers(float(x), float(m)))
     return apply(rows["deviance"], x, m)
 
 
 def stirling_error(a: Array) -> Array:
     """log Γ(a) - [(a - 1/2) log a - a + log(2π)/2], a > 0; log(a!) is that of a + 1, or a and log(a) more."""
+    if (type(a) is float or type(a) is np.float64) and a >= 1.0:
+        count = int(a) if a < len(ERRORS) else 0
+        error = ERRORS[count] if count == a else _far_from_zero(float(a))
+        return error if type(a) is float else np.float64(error)
     return apply(rows["stirling_error"], a)
 
 
@@ -48,24 +57,34 @@ def deviance_formula(x: Array, m: Array) -> Array:
     difference = x - m
     v = difference / (x + m)
 
-    def near() -> Array:
-        # Twice the inverse hyperbolic tangent of v is log(x / m): its series less the first term, v² < 0.01.
-        s = v * v
-        return difference * v + 2.0 * x * v * (s * _polynomial(s, ATANH))
-
     def far() -> Array:
         return either(m == math.inf, lambda: math.inf, lambda: x * (np.log(x) - np.log(m)) - difference)
 
-    return either(abs(v) < 0.1, near, far)
+    return either(abs(v) < NEAR, lambda: _near(x, difference, v), far)
+
+
+def _near(x: Array, difference: Array, v: Array) -> Array:
+    """Twice the inverse hyperbolic tangent of v is log(x / m): its series less the first term, v² < 0.01."""
+    s = v * v
+    series = 1 / 3 + s * (1 / 5 + s * (1 / 7 + s * (1 / 9 + s * (1 / 11 + s * (1 / 13 + s * (1 / 15))))))
+    return difference * v + 2.0 * x * v * (s * series)
 
 
 def stirling_error_formula(a: Array) -> Array:
     """The row in elementary operations: below one by the error of a + 1."""
     small = a < 1.0
     z = either(small, lambda: a + 1.0, lambda: a)
-    w = 1.0 / (z * z)
-    error = _polynomial(w, P) / (z * _polynomial(w, Q))
+    error = _far_from_zero(z)
     return either(small, lambda: error + (a + 0.5) * np.log1p(1.0 / a) - 1.0, lambda: error)
+
+
+def _far_from_zero(a: Array) -> Array:
+    """Stirling's error of a >= 1."""
+    w = 1.0 / (a * a)
+    (top, bottom), *rest = QUOTIENT
+    for p, q in rest:
+        top, bottom = top * w + p, bottom * w + q
+    return top / (a * bottom)
 
 
 def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
@@ -91,22 +110,25 @@ def _stirling_slope(a: Array) -> Array:
     return either(a < FAR, lambda: sp.psi(a) - np.log(a) + 0.5 * w, lambda: v * _polynomial(v, series))
 
 
-def _deviance(x: Array, m: Array) -> Array:
-    if type(x) is np.float64 and type(m) is np.float64 and x > 0.0 and m >= 0.0:
-        return np.float64(deviance_formula(float(x), float(m)))  # Python's numbers take half the time
-    return deviance_formula(_floating(x), _floating(m))
-
-
-def _stirling_error(a: Array) -> Array:
-    if type(a) is np.float64 and a >= 1.0:
-        return ERRORS[int(a)] if a < len(ERRORS) and a == int(a) else np.float64(stirling_error_formula(float(a)))
-    return stirling_error_formula(_floating(a))
+def _deviance_of_numbers(x: float, m: float) -> float:
+    """The formula, of Python's functions and numbers, which take a third of the time."""
+    difference = x - m
+    v = difference / (x + m)
+    if abs(v) < NEAR:
+        near: float = _near(x, difference, v)
+        return near
+    return math.inf if m == math.inf else x * (math.log(x) - math.log(m)) - difference
 
 
 def _floating(x: Array) -> Array:
     return x if is_float(x) else x * 1.0
 
 
-ERRORS = [np.float64(math.inf), *(np.float64(stirling_error_formula(float(a))) for a in range(1, 64))]  # of counts
-row("deviance", _deviance, dx=lambda x, m, z: _log_ratio(x, m), dy=lambda x, m, z: (m - x) / m)
-row("stirling_error", _stirling_error, dx=lambda a, z: _stirling_slope(a))
+ERRORS = [math.inf, *(_far_from_zero(float(a)) for a in range(1, 64))]  # of counts
+row(
+    "deviance",
+    lambda x, m: deviance_formula(_floating(x), _floating(m)),
+    dx=lambda x, m, z: _log_ratio(x, m),
+    dy=lambda x, m, z: (m - x) / m,
+)
+row("stirling_error", lambda a: stirling_error_formula(_floating(a)), dx=lambda a, z: _stirling_slope(a))

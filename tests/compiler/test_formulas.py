@@ -13,6 +13,7 @@ from scipy import special as sp
 import probdiff
 from probdiff import gradient, hessian
 from probdiff.compiler.formulas import formula, recorded
+from probdiff.compiler.formulas.gamma_tail import D
 from probdiff.compiler.interpret import interpret
 from probdiff.compiler.native.kernel import elementwise_kernel
 from probdiff.ops.dispatch import apply
@@ -97,6 +98,64 @@ def test_tails_of_large_shapes() -> None:
             exact = float(mp.log(area) + top - mp.loggamma(a))
             condition = float(x / area)  # of the log in x
             assert abs(log_gammainc(a, x) - exact) < 3 * EPS * (abs(exact) + condition)
+
+
+def test_tails_where_expansions_meet() -> None:
+    """Both sides of where one expansion of a value takes over from another."""
+    a = np.array([9.99, 10.01, 15.99, 16.01, 16.01, 16.01, 40.0, 40.0, 300.0, 300.0, 0.999, 1.001, 0.3, 0.3])
+    ratio = np.array([1.3, 0.8, 0.7, 0.401, 0.399, 2.09, 2.11, 1.0, 0.61, 1.39, 1.1, 1.1, 3.3, 3.4])
+    p = np.array([0.499, 0.501, 0.51, 0.6, 4.9, 5.1, 5.1, 9.9, 10.1, 11.0, 2100.0, 2100.0, 1990.0])
+    q = np.array([2.0, 2.0, 0.05, 0.99, 0.9, 0.9, 1.01, 12.0, 12.0, 900.0, 2050.0, 2050.0, 2100.0])
+    t = np.array([0.1, 0.1, 0.79, 0.3, 0.81, 0.9, 0.81, 0.4, 0.4, 0.012, 0.5, 0.47, 0.49])
+    with mp.workdps(60):
+        for found, plain in (
+            (log_gammainc, lambda a, x: mp.log(mp.gammainc(a, 0, x, regularized=True))),
+            (log_gammaincc, lambda a, x: mp.log(mp.gammainc(a, x, regularized=True))),
+        ):
+            assert worst(found(a, a * ratio), plain, log_steepness(plain), a, a * ratio) < 8
+        for found, plain in (
+            (log_betainc, lambda a, b, x: mp.log(mp.betainc(a, b, 0, x, regularized=True))),
+            (log_betaincc, lambda a, b, x: mp.log(mp.betainc(b, a, 0, 1 - x, regularized=True))),
+        ):
+            assert worst(found(p, q, t), plain, log_steepness(plain), p, q, t) < 8
+
+
+def test_coefficients_of_the_uniform_expansion() -> None:
+    """The first ones as Temme gives them."""
+    np.testing.assert_allclose(D[:5], [-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835], rtol=1e-15)
+
+
+def test_student_far_out_and_in_the_middle() -> None:
+    """Closed forms of one and of two degrees of freedom, where the square of t is no number, too."""
+    t = np.concatenate([-magnitudes(-3, 300, 60), magnitudes(-3, 3, 20)])
+    with mp.workdps(700):
+        one = [float(mp.atan2(1, -mp.mpf(x)) / mp.pi) for x in t]
+        two = [float((1 + x / mp.sqrt(2 + mp.mpf(x) ** 2)) / 2) for x in t]
+    # The tail is a power of t, whose exponent has a rounding: its size is that of the log.
+    rtol = 8 * EPS * (1.0 - np.log(np.maximum(np.array(one), 1e-300)).min())
+    np.testing.assert_allclose(compiled("stdtr", np.ones(80), t), one, rtol=rtol)
+    np.testing.assert_allclose(compiled("stdtr", np.full(80, 2.0), t), two, rtol=2 * rtol, atol=1e-307)
+
+
+@pytest.mark.parametrize("order", [(1, 1), (1, 0), (0, 1)])
+def test_derivatives_in_small_shapes_of_the_beta_tails(order: tuple[int, int]) -> None:
+    """No digits are lost where a shape is small: differences at 100 digits."""
+    n = 40
+    a, b, x = magnitudes(-8, 0, n), magnitudes(-8, 0.5, n), rng.uniform(size=n)
+    with mp.workdps(100):
+        h = mp.mpf(10) ** -25
+        for upper in (False, True):
+
+            def log(a: Any, b: Any, x: Any, upper: bool = upper) -> Any:
+                return mp.log(mp.betainc(*((b, a, 0, 1 - x) if upper else (a, b, 0, x)), regularized=True))
+
+            found = log_beta_tail(order, upper, a, b, x)
+            for k in range(n):
+                p, q, y = mp.mpf(a[k]), mp.mpf(b[k]), mp.mpf(x[k])
+                steps = [(i, j) for i in ((1, -1) if order[0] else (0,)) for j in ((1, -1) if order[1] else (0,))]
+                moved = [(i or 1) * (j or 1) * log(p * (1 + i * h), q * (1 + j * h), y) for i, j in steps]
+                exact = sum(moved) / (2 * h * p) ** order[0] / (2 * h * q) ** order[1]
+                assert found[k] == pytest.approx(float(exact), rel=1e-13)
 
 
 @pytest.mark.parametrize("name", ["gammaincinv", "gammainccinv", "betaincinv", "betainccinv"])

@@ -193,7 +193,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "axes at both ends": (lambda x: (np.sum(np.exp(x), axis=(0, 2)), np.max(x, axis=(1, 2))), (BLOCK,)),
     "integers in the middle": (
         lambda x: (np.max(x, axis=1), np.sum(x, axis=2), np.min(x * x, axis=1)),
-        (RNG.integers(-9, 9, BLOCK.shape),),
+        (RNG.integers(-9, 9, (2000, 20, 30)),),
     ),
     "scatter": (scattered, (RNG.normal(size=11), RNG.integers(0, 11, 200_000))),
     "scatter of rows": (

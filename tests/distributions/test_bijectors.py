@@ -139,9 +139,9 @@ def test_each_support_has_its_bijector(given, expected):
         (
             Support("odd_things", "odd"),
             "There is no bijector for the support odd_things; there is one for real, real_vector, real_matrix, "
-            "positive, nonnegative, simplex, ordered, positive_ordered, unit_vector, sum_to_zero, lower_cholesky, "
-            "covariance_cholesky, correlation_cholesky, positive_definite, covariance_matrix, correlation_matrix, "
-            "interval.",
+            "positive, nonnegative, positive_vector, simplex, ordered, positive_ordered, unit_vector, sum_to_zero, "
+            "lower_cholesky, covariance_cholesky, correlation_cholesky, positive_definite, covariance_matrix, "
+            "correlation_matrix, interval.",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every distribution that two or more probabilistic libraries have, made as it is here, drawn from and evaluated."""
+"""Distributions that other probabilistic libraries have, all that two or more do, made as here, drawn and evaluated."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ def test_row(call: str) -> None:
 
 
 def test_rows() -> None:
-    """Each of at least two libraries."""
-    assert len(ROWS) == 128 and all(len(row["libraries"]) >= 2 and calls(row) for row in ROWS)
+    """Those of at least two libraries are all there."""
+    assert sum(len(row["libraries"]) >= 2 for row in ROWS) == 128 and all(calls(row) for row in ROWS)

@@ -24,6 +24,6 @@ def test_measured_part(family: type) -> None:
 def test_every_family_has_a_battery() -> None:
     # Those of vectors and the improper ones have tests of their own.
     apart = {"Categorical", "Dirac", "DiscreteNonParametric", "Flat", "HalfFlat", "Histogram", "Interpolated"}
-    apart |= {"OrderedLogistic", "OrderedProbit", "PoissonBinomial"}
+    apart |= {"OrderedLogistic", "OrderedProbit", "PoissonBinomial", "StoppingRatioLogistic"}
     names = {f.__name__ for kind in (Continuous, Discrete) for f in catalogue.families(kind)}
     assert sorted(names - set(catalogue.CASES) - apart) == []

@@ -1,5 +1,6 @@
 """Continuous distributions of one real number."""
 
+from probdiff.distributions.univariate.continuous.alpha_law import Alpha
 from probdiff.distributions.univariate.continuous.anglit import Anglit
 from probdiff.distributions.univariate.continuous.arcsine import Arcsine
 from probdiff.distributions.univariate.continuous.argus import Argus
@@ -16,11 +17,13 @@ from probdiff.distributions.univariate.continuous.chi_squared import ChiSquared
 from probdiff.distributions.univariate.continuous.crystal_ball import CrystalBall
 from probdiff.distributions.univariate.continuous.double_crystal_ball import DoubleCrystalBall
 from probdiff.distributions.univariate.continuous.double_gamma import DoubleGamma
+from probdiff.distributions.univariate.continuous.double_maxwell import DoubleMaxwell
 from probdiff.distributions.univariate.continuous.double_weibull import DoubleWeibull
 from probdiff.distributions.univariate.continuous.erlang import erlang
 from probdiff.distributions.univariate.continuous.ex_gaussian import ExGaussian
 from probdiff.distributions.univariate.continuous.exp_gamma import ExpGamma
 from probdiff.distributions.univariate.continuous.exponential import Exponential
+from probdiff.distributions.univariate.continuous.exponential_power import ExponentialPower
 from probdiff.distributions.univariate.continuous.exponentiated_weibull import ExponentiatedWeibull
 from probdiff.distributions.univariate.continuous.f import F
 from probdiff.distributions.univariate.continuous.flat import Flat
@@ -44,16 +47,22 @@ from probdiff.distributions.univariate.continuous.half_logistic import HalfLogis
 from probdiff.distributions.univariate.continuous.half_normal import HalfNormal
 from probdiff.distributions.univariate.continuous.half_student_t import HalfStudentT
 from probdiff.distributions.univariate.continuous.histogram import Histogram
+from probdiff.distributions.univariate.continuous.horseshoe import Horseshoe
 from probdiff.distributions.univariate.continuous.hyperbolic_secant import HyperbolicSecant
 from probdiff.distributions.univariate.continuous.interpolated import Interpolated
 from probdiff.distributions.univariate.continuous.inverse_gamma import InverseGamma
 from probdiff.distributions.univariate.continuous.inverse_gaussian import InverseGaussian
+from probdiff.distributions.univariate.continuous.irwin_hall import Bates, IrwinHall
 from probdiff.distributions.univariate.continuous.johnson_su import JohnsonSU
+from probdiff.distributions.univariate.continuous.kappa4 import Kappa4, kappa3
 from probdiff.distributions.univariate.continuous.kolmogorov import Kolmogorov
+from probdiff.distributions.univariate.continuous.kolmogorov_smirnov import KolmogorovSmirnov, OneSidedKolmogorovSmirnov
 from probdiff.distributions.univariate.continuous.kumaraswamy import Kumaraswamy
+from probdiff.distributions.univariate.continuous.landau import Landau
 from probdiff.distributions.univariate.continuous.laplace import Laplace
 from probdiff.distributions.univariate.continuous.levy import Levy
 from probdiff.distributions.univariate.continuous.lindley import Lindley
+from probdiff.distributions.univariate.continuous.log_laplace import LogLaplace
 from probdiff.distributions.univariate.continuous.log_logistic import LogLogistic
 from probdiff.distributions.univariate.continuous.log_normal import LogNormal
 from probdiff.distributions.univariate.continuous.log_uniform import LogUniform
@@ -70,8 +79,10 @@ from probdiff.distributions.univariate.continuous.noncentral_t import Noncentral
 from probdiff.distributions.univariate.continuous.normal import Normal
 from probdiff.distributions.univariate.continuous.normal_inverse_gaussian import NormalInverseGaussian
 from probdiff.distributions.univariate.continuous.pareto import Pareto
+from probdiff.distributions.univariate.continuous.pert import PERT
 from probdiff.distributions.univariate.continuous.polya_gamma import PolyaGamma
 from probdiff.distributions.univariate.continuous.power_law import PowerLaw
+from probdiff.distributions.univariate.continuous.power_normal import PowerNormal
 from probdiff.distributions.univariate.continuous.raised_cosine import RaisedCosine
 from probdiff.distributions.univariate.continuous.rayleigh import Rayleigh
 from probdiff.distributions.univariate.continuous.relativistic_breit_wigner import RelativisticBreitWigner
@@ -83,19 +94,25 @@ from probdiff.distributions.univariate.continuous.sinh_arcsinh import SinhArcsin
 from probdiff.distributions.univariate.continuous.skew_cauchy import SkewCauchy
 from probdiff.distributions.univariate.continuous.skew_normal import SkewNormal
 from probdiff.distributions.univariate.continuous.skew_t import SkewT
+from probdiff.distributions.univariate.continuous.stable_law import Stable, stable_s1
 from probdiff.distributions.univariate.continuous.student_t import StudentT
 from probdiff.distributions.univariate.continuous.studentized_range import StudentizedRange
+from probdiff.distributions.univariate.continuous.trapezoidal import Trapezoidal
 from probdiff.distributions.univariate.continuous.triangular import Triangular
+from probdiff.distributions.univariate.continuous.tukey_lambda import TukeyLambda
 from probdiff.distributions.univariate.continuous.uniform import Uniform
 from probdiff.distributions.univariate.continuous.von_mises import VonMises
 from probdiff.distributions.univariate.continuous.weibull import Weibull
 from probdiff.distributions.univariate.continuous.wiener import Wiener
 
 __all__ = [
+    "PERT",
+    "Alpha",
     "Anglit",
     "Arcsine",
     "Argus",
     "AsymmetricLaplace",
+    "Bates",
     "Beta",
     "BetaPrime",
     "BirnbaumSaunders",
@@ -108,10 +125,12 @@ __all__ = [
     "CrystalBall",
     "DoubleCrystalBall",
     "DoubleGamma",
+    "DoubleMaxwell",
     "DoubleWeibull",
     "ExGaussian",
     "ExpGamma",
     "Exponential",
+    "ExponentialPower",
     "ExponentiatedWeibull",
     "F",
     "Flat",
@@ -135,16 +154,22 @@ __all__ = [
     "HalfNormal",
     "HalfStudentT",
     "Histogram",
+    "Horseshoe",
     "HyperbolicSecant",
     "Interpolated",
     "InverseGamma",
     "InverseGaussian",
+    "IrwinHall",
     "JohnsonSU",
+    "Kappa4",
     "Kolmogorov",
+    "KolmogorovSmirnov",
     "Kumaraswamy",
+    "Landau",
     "Laplace",
     "Levy",
     "Lindley",
+    "LogLaplace",
     "LogLogistic",
     "LogNormal",
     "LogUniform",
@@ -159,9 +184,11 @@ __all__ = [
     "NoncentralT",
     "Normal",
     "NormalInverseGaussian",
+    "OneSidedKolmogorovSmirnov",
     "Pareto",
     "PolyaGamma",
     "PowerLaw",
+    "PowerNormal",
     "RaisedCosine",
     "Rayleigh",
     "RelativisticBreitWigner",
@@ -172,14 +199,19 @@ __all__ = [
     "SkewCauchy",
     "SkewNormal",
     "SkewT",
+    "Stable",
     "StudentT",
     "StudentizedRange",
+    "Trapezoidal",
     "Triangular",
+    "TukeyLambda",
     "Uniform",
     "VonMises",
     "Weibull",
     "Wiener",
     "erlang",
+    "kappa3",
     "nakagami",
     "scaled_inverse_chi_squared",
+    "stable_s1",
 ]

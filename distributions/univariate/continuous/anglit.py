@@ -18,7 +18,7 @@ class Anglit(Continuous):
     loc    real      mean and mode
     scale  positive  the width of the support is π / 2 scales
 
-    Johnson, Kotz & Balakrishnan, Continuous Univariate Distributions 2, ch. 26; Fisher's transform of a proportion.
+    Documentation of SciPy, anglit.
     """
 
     loc: Real = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import gammainc, gammaincinv
@@ -57,6 +58,10 @@ class Argus(Continuous):
         root = np.hypot(c, 2.0)
         square = np.where(c < 2, 2 / (root + 2 - c), (root + c - 2) / (2 * np.where(c < 2, 2.0, c)))
         return self.scale * np.sqrt(square)
+
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        return {"scale": 1.02 * np.max(x)}
 
     def _tails(self, x: Array) -> tuple[Array, Array]:
         """Logs of both tails, each from the smaller one."""

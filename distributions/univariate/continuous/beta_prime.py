@@ -31,6 +31,7 @@ class BetaPrime(Continuous):
     beta: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         a, b = self.alpha, self.beta
@@ -122,7 +123,9 @@ def odds_logccdf(a: Array, b: Array, x: Array) -> Array:
 def gamma_ratio(a: Array, b: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
     """Ratios of gamma variables; by their logs where these may be too small for a number."""
     if np.all(np.minimum(a, b) >= 0.1):  # G(0.1) < 1e-308 has a probability of 1e-31
-        return rng.standard_gamma(a, shape) / rng.standard_gamma(b, shape)
+        ratio = rng.standard_gamma(a, shape)
+        ratio /= rng.standard_gamma(b, shape)
+        return ratio
     with np.errstate(over="ignore"):
         return np.exp(log_standard_gamma(a, shape, rng) - log_standard_gamma(b, shape, rng))
 

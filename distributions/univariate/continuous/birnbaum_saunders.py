@@ -24,6 +24,10 @@ class BirnbaumSaunders(FromNormal):
 
     support = positive
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, 0.5 / (self.shape**2 * self.scale)
+
     def logpdf(self, x: Array) -> Array:
         w = self._normal(x)
         half = 0.5 * abs(np.log(x) - np.log(self.scale))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from probdiff.distributions.between import Between
@@ -16,8 +18,7 @@ class Bradford(Between):
     low    real
     high   real      greater than low
 
-    Johnson, Kotz & Balakrishnan, Continuous Univariate Distributions 2, ch. 26; Bradford, Sources of information on
-    specific subjects, Engineering 137 (1934).
+    Documentation of SciPy, bradford.
     """
 
     shape: Positive
@@ -46,6 +47,10 @@ class Bradford(Between):
     def entropy(self) -> Array:
         k = np.log1p(self.shape)
         return 0.5 * k - np.log(self.shape / k) + np.log(self.high - self.low)
+
+    @classmethod
+    def ends(cls, x: Array) -> dict[str, Any]:
+        return {"low": np.min(x), "high": np.max(x)}
 
     def _rate(self) -> Array:
         """shape / (1 + shape): 1 + shape z is (1 + shape) (1 - rate (1 - z))."""

@@ -32,6 +32,7 @@ class BurrIII(RawMoments):
     scale: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     @alternative
     def by_mielke(kappa: Positive, theta: Positive) -> dict[str, Any]:

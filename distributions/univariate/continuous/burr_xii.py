@@ -30,6 +30,7 @@ class BurrXII(RawMoments):
     scale: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         c, d = self.c, self.d

@@ -29,6 +29,7 @@ class Cauchy(Continuous):
     scale: Positive = 1.0
 
     support = real
+    tail_rates = (0.0, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         return -log1p_square((x - self.loc) / self.scale) - np.log(self.scale) - LOG_PI

@@ -28,6 +28,7 @@ class Chi(Continuous):
     df: Positive
 
     support = nonnegative
+    tail_rates = (np.inf, np.inf)
 
     def logpdf(self, x: Array) -> Array:
         h, r = 0.5 * self.df, 0.5 * x * x

@@ -80,7 +80,9 @@ class ChiSquared(Continuous):
         return ExponentialForm(lambda x: (np.log(x),), (h - 1,), gammaln(h) + h * LOG_2)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return 2 * rng.standard_gamma(0.5 * self.df, shape)
+        y = rng.standard_gamma(0.5 * self.df, shape)
+        y *= 2
+        return y
 
     def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return LOG_2 + log_standard_gamma(0.5 * self.df, shape, rng)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from probdiff.distributions.peak_sides import AboveOne, NormalSide, PeakOfSides, PowerSide
 from probdiff.distributions.support import Positive, Real
 from probdiff.tree import Array
@@ -23,6 +25,8 @@ class CrystalBall(PeakOfSides):
     scale: Positive
     alpha: Positive
     n: AboveOne
+
+    tail_rates = (0.0, math.inf)
 
     def kinks(self) -> tuple[Array, ...]:
         return (self.loc - self.scale * self.alpha,)

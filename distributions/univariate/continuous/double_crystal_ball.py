@@ -17,8 +17,8 @@ class DoubleCrystalBall(PeakOfSides):
     upper_alpha  positive        where that above begins
     upper_n      greater than 1  its power
 
-    Moments of order min(lower_n, upper_n) - 1 and above are infinite. ATLAS, Search for scalar diphoton resonances,
-    Physical Review Letters 113 (2014) 171801, eq. 1, for peaks as this.
+    Moments of order min(lower_n, upper_n) - 1 and above are infinite. Das, A simple alternative to the Crystal Ball
+    function, arXiv:1603.08591 (2016), compares it.
     """
 
     loc: Real
@@ -27,6 +27,8 @@ class DoubleCrystalBall(PeakOfSides):
     lower_n: AboveOne
     upper_alpha: Positive
     upper_n: AboveOne
+
+    tail_rates = (0.0, 0.0)
 
     def kinks(self) -> tuple[Array, ...]:
         return (self.loc - self.scale * self.lower_alpha, self.loc + self.scale * self.upper_alpha)

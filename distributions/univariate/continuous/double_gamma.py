@@ -15,12 +15,16 @@ class DoubleGamma(TwoSided):
     scale  positive
     shape  positive  two peaks above 1, a pole at loc below
 
-    Johnson, Kotz & Balakrishnan, Continuous Univariate Distributions 1, ch. 17.8 (reflected gamma).
+    Documentation of SciPy, dgamma.
     """
 
     loc: Real
     scale: Positive
     shape: Positive
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return 1 / self.scale, 1 / self.scale
 
     def var(self) -> Array:
         return self.scale**2 * self.shape * (self.shape + 1)

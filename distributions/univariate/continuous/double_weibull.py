@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.support import Positive, Real
 from probdiff.distributions.two_sided import TwoSided
 from probdiff.distributions.univariate.continuous.weibull import Weibull
@@ -24,6 +25,11 @@ class DoubleWeibull(TwoSided):
     loc: Real
     scale: Positive
     shape: Positive
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        rate = stretched_rate(self.shape, self.scale)
+        return rate, rate
 
     def var(self) -> Array:
         return self.scale**2 * np.exp(gammaln(1 + 2 / self.shape))

@@ -73,7 +73,9 @@ class Exponential(Continuous):
         return ExponentialForm(lambda x: (x,), (-1 / self.scale,), np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.scale * rng.standard_exponential(shape)
+        y = rng.standard_exponential(shape)
+        y *= self.scale
+        return y
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

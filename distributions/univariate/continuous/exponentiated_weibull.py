@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.powers import log_ratio
 from probdiff.distributions.stable import log1mexpexp
 from probdiff.distributions.support import Positive, nonnegative
@@ -30,6 +31,10 @@ class ExponentiatedWeibull(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, stretched_rate(self.shape, self.scale)
 
     def logpdf(self, x: Array) -> Array:
         a, c = self.exponent, self.shape

@@ -36,6 +36,7 @@ class F(Continuous):
     df2: Positive
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         a, b, r = 0.5 * self.df1, 0.5 * self.df2, self.df1 / self.df2

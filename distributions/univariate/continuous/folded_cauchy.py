@@ -26,6 +26,7 @@ class FoldedCauchy(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         z, m = x / self.scale, abs(self.loc) / self.scale

@@ -29,6 +29,7 @@ class Frechet(RawMoments):
     scale: Positive = 1.0
 
     support = positive
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         k = self.shape

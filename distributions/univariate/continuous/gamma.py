@@ -91,7 +91,9 @@ class Gamma(Continuous):
         return ExponentialForm(lambda x: (np.log(x), x), (a - 1, -1 / self.scale), gammaln(a) + a * np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.scale * rng.standard_gamma(self.shape, shape)
+        y = rng.standard_gamma(self.shape, shape)
+        y *= self.scale
+        return y
 
     def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return np.log(self.scale) + log_standard_gamma(self.shape, shape, rng)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.special import gamma
 
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.powers import expm1_over, log1p_over
 from probdiff.distributions.raw_moments import RawMoments, concentrated
+from probdiff.distributions.stable import either
 from probdiff.distributions.support import Interval, Positive, Real
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array
@@ -34,15 +37,23 @@ class GeneralizedExtremeValue(RawMoments):
 
     @property
     def support(self) -> Interval:
-        end = self.loc - self.scale / np.where(self.shape == 0, 1.0, self.shape)
-        lower, upper = end_where(self.shape > 0, end, -math.inf), end_where(self.shape < 0, end, math.inf)
+        lower, upper = (
+            end_where(has, lambda: finite_end(self), infinity)
+            for has, infinity in ((self.shape > 0, -math.inf), (self.shape < 0, math.inf))
+        )
         return Interval("interval", "in the support", lower, upper, False, True)
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        power = -1 / np.where(self.shape < 0, self.shape, -1.0)
+        below = np.where(self.shape < 0, stretched_rate(power, self.scale), np.inf)
+        return below, np.where(self.shape > 0, 0.0, np.where(self.shape == 0, 1 / self.scale, np.inf))
 
     def logpdf(self, x: Array) -> Array:
         y = log1p_over((x - self.loc) / self.scale, self.shape)
         # At a finite upper end y is infinite; for shape = -1 the density there is 1 / scale.
         inside = -times_or_zero(1 + self.shape, y) - np.exp(-y) - np.log(self.scale)
-        return np.where(x < math.inf, inside, -math.inf)
+        return either(x < math.inf, lambda: inside, lambda: -math.inf)
 
     def logcdf(self, x: Array) -> Array:
         return -np.exp(-log1p_over((x - self.loc) / self.scale, self.shape))
@@ -83,13 +94,18 @@ class GeneralizedExtremeValue(RawMoments):
         return np.where(i * self.shape < 1, gamma(1 - i * self.shape), math.inf)
 
 
-def end_where(has: Array, end: Array, infinity: float) -> Array:
+def finite_end(d: Any) -> Array:
+    """Where 1 + shape z = 0."""
+    return d.loc - d.scale / np.where(d.shape == 0, 1.0, d.shape)
+
+
+def end_where(has: Array, end: Callable[[], Array], infinity: float) -> Array:
     """An end of a support, for the members that have one; a float where it is known that none has."""
     if not is_lifted(has) and not np.any(has):
         return infinity
-    return np.where(has, end, infinity)[()]
+    return np.where(has, end(), infinity)[()]
 
 
 def times_or_zero(k: Array, y: Array) -> Array:
     """k y, which is zero for k = 0 also where y is infinite."""
-    return np.where((k == 0) & (abs(y) == math.inf), 0.0, k * y)
+    return either((k == 0) & (abs(y) == math.inf), lambda: 0.0, lambda: k * y)

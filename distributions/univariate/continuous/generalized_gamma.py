@@ -9,6 +9,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln, psi, xlogy
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.gamma_powers import log_lower_gamma, log_upper_gamma
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.powers import log_ratio
 from probdiff.distributions.raw_moments import kurtosis_of, skewness_of
 from probdiff.distributions.stable import LARGE, gamma_log_kernel
@@ -32,6 +33,10 @@ class GeneralizedGamma(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, stretched_rate(self.power, self.scale)
 
     def logpdf(self, x: Array) -> Array:
         a, c = self.shape, self.power

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from probdiff.distributions.base import Continuous
@@ -47,6 +49,11 @@ class GeneralizedHalfLogistic(Continuous):
 
     def cquantile(self, p: Array) -> Array:
         return self._from_log(np.log(p) - np.log1p(1 - p))
+
+    @classmethod
+    def start(cls, x: Array, w: Array) -> dict[str, Any]:
+        scale = np.sum(w * x)
+        return {"scale": scale, "shape": 0.5 * scale / np.max(x)}
 
     def _from_log(self, log_g: Array) -> Array:
         return -self.scale * expm1_over(log_g, self.shape)

@@ -44,6 +44,10 @@ class GeneralizedHyperbolic(Continuous):
     def _gamma(self) -> Array:
         return np.sqrt((self.alpha - self.beta) * (self.alpha + self.beta))
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return self.alpha + self.beta, self.alpha - self.beta
+
     def logpdf(self, x: Array) -> Array:
         a, b, s, p = self.alpha, self.beta, self.scale, self.order
         y, gamma = x - self.loc, self._gamma()

@@ -35,6 +35,10 @@ class GeneralizedInverseGaussian(Continuous):
     def by_rates(chi: Positive, psi: Positive) -> dict[str, Any]:
         return {"concentration": np.sqrt(chi) * np.sqrt(psi), "scale": np.sqrt(chi / psi)}
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, 0.5 * self.concentration / self.scale
+
     def logpdf(self, x: Array) -> Array:
         p, b, m = self._centred()
         return height(self._log(x) - m, p, b, m) - log_mass(p, b, m) - np.log(x)

@@ -32,6 +32,10 @@ class GeneralizedLogistic(Continuous):
 
     support = real
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return self.shape / self.scale, 1 / self.scale
+
     def logpdf(self, x: Array) -> Array:
         z = self._z(x)
         return np.log(self.shape) + self.shape * log_expit(z) + log_expit(-z) - np.log(self.scale)

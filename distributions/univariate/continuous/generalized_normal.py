@@ -9,6 +9,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.gamma_powers import log_upper_gamma
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.distributions.univariate.continuous.gamma import log_standard_gamma
@@ -30,6 +31,11 @@ class GeneralizedNormal(Continuous):
     shape: Positive = 2.0
 
     support = real
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        rate = stretched_rate(self.shape, self.scale)
+        return rate, rate
 
     def logpdf(self, x: Array) -> Array:
         z = abs(x - self.loc) / self.scale

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.draws import located
 from probdiff.distributions.powers import expm1_over, log1p_over
+from probdiff.distributions.stable import either
 from probdiff.distributions.support import Interval, Positive, Real
-from probdiff.distributions.univariate.continuous.generalized_extreme_value import end_where, times_or_zero
+from probdiff.distributions.univariate.continuous.generalized_extreme_value import end_where, finite_end, times_or_zero
 from probdiff.tree import Array
 
 
@@ -32,15 +34,18 @@ class GeneralizedPareto(Continuous):
 
     @property
     def support(self) -> Interval:
-        end = self.loc - self.scale / np.where(self.shape == 0, 1.0, self.shape)
-        upper = end_where(self.shape < 0, end, math.inf)
+        upper = end_where(self.shape < 0, lambda: finite_end(self), math.inf)
         return Interval("interval", "in the support", self.loc, upper, True, True)
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, np.where(self.shape > 0, 0.0, np.where(self.shape == 0, 1 / self.scale, np.inf))
 
     def logpdf(self, x: Array) -> Array:
         y = log1p_over((x - self.loc) / self.scale, self.shape)
         # At a finite upper end y is infinite; for shape = -1 the density there is 1 / scale.
         inside = -times_or_zero(1 + self.shape, y) - np.log(self.scale)
-        return np.where(x < math.inf, inside, -math.inf)
+        return either(x < math.inf, lambda: inside, lambda: -math.inf)
 
     def logccdf(self, x: Array) -> Array:
         return -log1p_over((x - self.loc) / self.scale, self.shape)
@@ -78,7 +83,12 @@ class GeneralizedPareto(Continuous):
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         wait, k = rng.standard_exponential(shape), self.shape
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self.loc + self.scale * np.where(k == 0, wait, np.expm1(k * wait) / k)
+            if np.any(k == 0):
+                return located(np.where(k == 0, wait, np.expm1(k * wait) / k), self.loc, self.scale)
+            wait *= k
+            np.expm1(wait, out=wait)
+            wait /= k
+            return located(wait, self.loc, self.scale)
 
     @classmethod
     def ends(cls, x: Array) -> dict[str, Any]:

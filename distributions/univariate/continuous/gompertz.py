@@ -25,6 +25,7 @@ class Gompertz(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, np.inf)
 
     @alternative
     def by_rate(rate: Positive) -> dict[str, Any]:

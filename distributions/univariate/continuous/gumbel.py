@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, loggamma
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.draws import located, open_uniform
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.tree import Array
 
@@ -40,6 +42,11 @@ class Gumbel(Continuous):
 
     def cquantile(self, p: Array) -> Array:
         return self.loc - self.scale * np.log(-np.log1p(-p))
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        u = open_uniform(shape, rng)
+        np.negative(np.log(u, out=u), out=u)
+        return located(np.log(u, out=u), self.loc, -self.scale)
 
     def mean(self) -> Array:
         return self.loc + np.euler_gamma * self.scale

@@ -26,6 +26,7 @@ class HalfCauchy(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         return -log1p_square(x / self.scale) - np.log(self.scale) - math.log(HALF_PI)

@@ -26,6 +26,10 @@ class HalfLogistic(Continuous):
 
     support = nonnegative
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, 1 / self.scale
+
     def logpdf(self, x: Array) -> Array:
         z = x / self.scale
         return LOG_2 + z + 2 * log_expit(-z) - np.log(self.scale)

@@ -78,7 +78,9 @@ class HalfNormal(Continuous):
         return ExponentialForm(lambda x: (x * x,), (-0.5 / self.scale**2,), np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.scale * abs(rng.standard_normal(shape))
+        z = rng.standard_normal(shape)
+        z *= self.scale
+        return np.absolute(z, out=z)
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

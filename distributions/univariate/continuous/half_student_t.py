@@ -32,6 +32,10 @@ class HalfStudentT(Continuous):
 
     support = nonnegative
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return 0.0, np.where(self.df == np.inf, np.inf, 0.0)
+
     def logpdf(self, x: Array) -> Array:
         return StudentT(self.df, 0.0, self.scale, check=False).logpdf(x) + LOG_2
 

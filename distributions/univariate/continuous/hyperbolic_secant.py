@@ -69,6 +69,14 @@ class HyperbolicSecant(Continuous):
     def entropy(self) -> Array:
         return LOG_2 + LOG_PI + np.log(self.scale)
 
+    def mgf(self, t: Array) -> Array:
+        inside = abs(t) * self.scale < 1
+        angle = np.where(inside, 0.5 * math.pi * self.scale * t, 0.0)
+        return np.where(inside, np.exp(self.loc * t) / np.cos(angle), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return np.exp(1j * self.loc * t) / np.cosh(0.5 * math.pi * self.scale * t)
+
     def _z(self, x: Array) -> Array:
         return (x - self.loc) / self.scale
 

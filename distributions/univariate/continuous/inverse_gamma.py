@@ -31,6 +31,7 @@ class InverseGamma(Continuous):
     scale: Positive = 1.0
 
     support = positive
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         a = self.shape
@@ -87,7 +88,8 @@ class InverseGamma(Continuous):
         return ExponentialForm(lambda x: (np.log(x), 1 / x), (-a - 1, -self.scale), gammaln(a) - a * np.log(self.scale))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.scale / rng.standard_gamma(self.shape, shape)
+        y = rng.standard_gamma(self.shape, shape)
+        return np.divide(self.scale, y, out=y)
 
     def log_draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return np.log(self.scale) - log_standard_gamma(self.shape, shape, rng)

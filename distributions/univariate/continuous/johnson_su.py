@@ -27,6 +27,7 @@ class JohnsonSU(FromNormal):
     delta: Positive = 1.0
 
     support = real
+    tail_rates = (0.0, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         z = (x - self.loc) / self.scale

@@ -30,6 +30,7 @@ class Kolmogorov(Continuous):
     scale: Positive = 1.0
 
     support = positive
+    tail_rates = (np.inf, np.inf)
 
     def logpdf(self, x: Array) -> Array:
         z = x / self.scale

@@ -8,6 +8,7 @@ import numpy as np
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.draws import located, open_uniform
 from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import LOG_2
 from probdiff.distributions.support import Positive, Real, real
@@ -80,7 +81,11 @@ class Laplace(Continuous):
         return ExponentialForm(lambda x: (abs(x - self.loc),), (-1 / self.scale,), np.log(self.scale), held=("loc",))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + self.scale * np.copysign(rng.standard_exponential(shape), rng.random(shape) - 0.5)
+        u = open_uniform(shape, rng)
+        u -= 0.5
+        z = -2 * np.absolute(u)
+        np.copysign(np.log1p(z), u, out=u)
+        return located(u, self.loc, self.scale)
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

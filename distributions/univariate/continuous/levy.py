@@ -29,6 +29,8 @@ class Levy(Continuous):
     loc: Real = 0.0
     scale: Positive = 1.0
 
+    tail_rates = (np.inf, 0.0)
+
     @property
     def support(self) -> Interval:
         return Interval("interval", "above loc", self.loc)
@@ -82,7 +84,11 @@ class Levy(Continuous):
         )
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + self.scale / rng.standard_normal(shape) ** 2
+        z = rng.standard_normal(shape)
+        z *= z
+        np.divide(self.scale, z, out=z)
+        z += self.loc
+        return z
 
     @classmethod
     def start(cls, x: Array, w: Array) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class LogLogistic(Continuous):
     shape: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         b = self.shape

@@ -10,6 +10,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from probdiff.distributions import bijectors
 from probdiff.distributions.base import Continuous, Distribution
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.draws import located
 from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.stable import HALF_LOG_2PI
 from probdiff.distributions.support import Positive, Real, positive
@@ -36,6 +37,7 @@ class LogNormal(Continuous):
     scale: Positive = 1.0
 
     support = positive
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         log_x = np.log(x)
@@ -91,7 +93,8 @@ class LogNormal(Continuous):
         )
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return np.exp(self.loc + self.scale * rng.standard_normal(shape))
+        z = located(rng.standard_normal(shape), self.loc, self.scale)
+        return np.exp(z, out=z)
 
     @classmethod
     def start_statistics(cls, *means: Array) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logit
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.draws import located, open_uniform
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.tree import Array
 
@@ -76,4 +77,7 @@ class Logistic(Continuous):
         return np.exp(1j * t * self.loc) * np.where(s == 0, 1.0, s / np.sinh(np.where(s == 0, 1.0, s)))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + self.scale * rng.logistic(size=shape)
+        u = open_uniform(shape, rng)
+        rest = 1 - u
+        np.divide(u, rest, out=u)
+        return located(np.log(u, out=u), self.loc, self.scale)

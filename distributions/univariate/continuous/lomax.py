@@ -26,6 +26,7 @@ class Lomax(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         return np.log(self.shape) - np.log(self.scale) - (self.shape + 1) * np.log1p(x / self.scale)

@@ -34,6 +34,7 @@ class NoncentralF(Continuous):
     noncentrality: Nonnegative
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         y = np.where(x > 0, x, 1.0)

@@ -36,6 +36,7 @@ class NoncentralT(Continuous):
     scale: Positive = 1.0
 
     support = real
+    tail_rates = (0.0, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         return self._log_density(x) - np.log(self.scale)

@@ -9,6 +9,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.draws import located
 from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import HALF_LOG_2PI
@@ -86,7 +87,7 @@ class Normal(Continuous):
         )
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + self.scale * rng.standard_normal(shape)
+        return located(rng.standard_normal(shape), self.loc, self.scale)
 
     @classmethod
     def start_statistics(cls, *means: Array) -> dict[str, Any]:

@@ -28,6 +28,8 @@ class Pareto(Continuous):
     shape: Positive = 1.0
     scale: Positive = 1.0
 
+    tail_rates = (np.inf, 0.0)
+
     @property
     def support(self) -> Interval:
         return Interval("interval", "at least scale", self.scale, closed_lower=True)
@@ -67,7 +69,11 @@ class Pareto(Continuous):
         return ExponentialForm(lambda x: (np.log(x),), (-a - 1,), -np.log(a) - a * np.log(self.scale), held=("scale",))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.scale * np.exp(rng.standard_exponential(shape) / self.shape)
+        y = rng.standard_exponential(shape)
+        y /= self.shape
+        np.exp(y, out=y)
+        y *= self.scale
+        return y
 
     @classmethod
     def ends(cls, x: Array) -> dict[str, Any]:

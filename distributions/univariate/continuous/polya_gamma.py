@@ -33,6 +33,10 @@ class PolyaGamma(Continuous):
 
     support = positive
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, 0.5 * (np.pi**2 + self.z**2)
+
     def logpdf(self, x: Array) -> Array:
         return log_inversion("density", x, self.h, self._tilt())
 

@@ -29,6 +29,7 @@ class RelativisticBreitWigner(Continuous):
     width: Positive
 
     support = nonnegative
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         m, h = self.mass, self._hypot()

@@ -29,6 +29,7 @@ class Rice(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+    tail_rates = (np.inf, np.inf)
 
     def logpdf(self, x: Array) -> Array:
         z, m = x / self.scale, self.nu / self.scale

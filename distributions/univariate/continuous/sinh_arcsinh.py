@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.distributions.from_normal import FromNormal
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.stable import HALF_LOG_2PI, arcsinh, log1p_square
 from probdiff.distributions.support import Positive, Real, real
 from probdiff.tree import Array
@@ -27,6 +28,13 @@ class SinhArcsinh(FromNormal):
     delta: Positive = 1.0
 
     support = real
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        # P(X > x) falls like exp(-2^(2 delta - 3) exp(-2 epsilon) z^(2 delta)).
+        power, skew = 2 * self.delta, np.exp(2 * self.epsilon)
+        c = 2 ** (power - 3) / self.scale
+        return stretched_rate(power, 1 / (c * skew)), stretched_rate(power, skew / c)
 
     def logpdf(self, x: Array) -> Array:
         z = (x - self.loc) / self.scale

@@ -29,6 +29,7 @@ class SkewCauchy(Continuous):
     skew: Annotated[Any, Interval("symmetric_unit", "in (-1, 1)", -1.0, 1.0)] = 0.0
 
     support = real
+    tail_rates = (0.0, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         z = (x - self.loc) / self.scale

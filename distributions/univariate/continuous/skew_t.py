@@ -33,6 +33,7 @@ class SkewT(Continuous):
     scale: Positive = 1.0
 
     support = real
+    tail_rates = (0.0, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         p, q, r = self._shares(x)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, kve, log_ndtr, ndtr, ndtri, psi, stdtr
 
 from probdiff.distributions.base import Continuous
+from probdiff.distributions.draws import located
 from probdiff.distributions.stable import HALF_LOG_2PI, LOG_2, either, log1p_square, stirling_error
 from probdiff.distributions.support import Positive, PositiveOrInfinite, Real, real
 from probdiff.ops.incomplete_rows import inverse
@@ -32,6 +33,11 @@ class StudentT(Continuous):
     scale: Positive = 1.0
 
     support = real
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        rate = np.where(self.df == np.inf, np.inf, 0.0)
+        return rate, rate
 
     def logpdf(self, x: Array) -> Array:
         h = 0.5 * self.df
@@ -104,7 +110,7 @@ class StudentT(Continuous):
         return np.exp(1j * t * self.loc) * np.where(s == 0, 1.0, np.where(self.df == math.inf, normal, decay))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + self.scale * rng.standard_t(np.minimum(self.df, 1e300), shape)
+        return located(rng.standard_t(np.minimum(self.df, 1e300), shape), self.loc, self.scale)
 
 
 def student_quantile(df: Array, p: Array) -> Array:

@@ -38,6 +38,10 @@ class StudentizedRange(Continuous):
 
     support = nonnegative
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, np.where(self.df == np.inf, np.inf, 0.0)
+
     def logpdf(self, x: Array) -> Array:
         k, tiny = self.groups, 1e-30
         inside = log_integral(density_height, k, self._half(), np.maximum(x, tiny), peak=density_peak)

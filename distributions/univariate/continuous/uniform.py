@@ -8,6 +8,7 @@ import numpy as np
 
 from probdiff.distributions.between import Between
 from probdiff.distributions.divergence import closed_form
+from probdiff.distributions.draws import located
 from probdiff.distributions.support import Real
 from probdiff.tree import Array
 
@@ -56,7 +57,7 @@ class Uniform(Between):
         return np.log(self.high - self.low)
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.low + (self.high - self.low) * rng.random(shape)
+        return located(rng.random(shape), self.low, self.high - self.low)
 
     @classmethod
     def ends(cls, x: Array) -> dict[str, Any]:

@@ -86,7 +86,9 @@ class VonMises(Continuous):
         return {"loc": np.arctan2(sine, cosine)}
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return self.loc + rng.vonmises(0.0, self.concentration, shape)
+        angle = rng.vonmises(0.0, self.concentration, shape)
+        angle += self.loc
+        return angle
 
 
 def log_far_arc(a: Array, k: Array) -> Array:

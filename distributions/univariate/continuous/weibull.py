@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import gamma, xlogy
 
 from probdiff.distributions.base import Continuous
 from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.tree import Array
 
@@ -24,6 +27,10 @@ class Weibull(Continuous):
     scale: Positive = 1.0
 
     support = nonnegative
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, stretched_rate(self.shape, self.scale)
 
     def logpdf(self, x: Array) -> Array:
         k = self.shape
@@ -67,6 +74,13 @@ class Weibull(Continuous):
     def exponential_form(self) -> ExponentialForm:
         k = self.shape
         return ExponentialForm(lambda x: (x**k,), (-(self.scale**-k),), k * np.log(self.scale), held=("shape",))
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        y = rng.standard_exponential(shape)
+        with np.errstate(all="ignore"):
+            np.power(y, 1 / self.shape, out=y)
+            y *= self.scale
+        return y
 
     def _moment(self, i: int) -> Array:
         """E[(X / scale)^i]."""

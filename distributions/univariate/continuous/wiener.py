@@ -42,6 +42,11 @@ class Wiener(Continuous):
 
     support = real
 
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        rate = 0.5 * ((np.pi / self.boundary) ** 2 + self.drift**2)
+        return rate, rate
+
     def logpdf(self, x: Array) -> Array:
         t, passed, (v, w) = self._time(x), abs(x) > self.delay, self._towards(x > 0)
         inside = log_passage(t, w) - w * v - 0.5 * v * v * t - 2 * np.log(self.boundary)

@@ -36,6 +36,7 @@ class BetaNegativeBinomial(Discrete):
     beta: Positive
 
     support = nonnegative_integers
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         r, a, b = self.r, self.alpha, self.beta

@@ -9,6 +9,7 @@ from scipy.special import betainc, expit, log_expit
 
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.inversion import by_inversion, one_number
 from probdiff.distributions.stable import binomial_log_mass
 from probdiff.distributions.support import Integers, NonnegativeInteger, Probability, Real, integer_interval
 from probdiff.special import log_betainc, log_betaincc
@@ -80,7 +81,13 @@ class Binomial(Discrete):
         )
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return rng.binomial(self.n, self._success(), shape)
+        n, p, q = self.n, self._success(), self._failure()
+        if one_number(n) and one_number(p) and q > 0:
+            odds = float(p) / float(q)
+            drawn = by_inversion(np.exp(n * self._log_failure()), lambda k: (n + 1 - k) / k * odds, shape, rng)
+            if drawn is not None:
+                return drawn
+        return rng.binomial(n, p, shape)
 
     def _success(self) -> Array:
         return expit(self.logits) if self.p is None else self.p

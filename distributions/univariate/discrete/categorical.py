@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import entr
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import Integers, LogWeightVector, ProbabilityVector, integer_interval
+from probdiff.errors import DataError
 from probdiff.ops.dispatch import is_lifted
 from probdiff.tree import Array
 
@@ -58,11 +60,35 @@ class Categorical(Discrete):
     def entropy(self) -> Array:
         return np.sum(entr(self._probabilities()), axis=-1)
 
+    def exponential_form(self) -> ExponentialForm:
+        labels = np.arange(self._count())
+        return ExponentialForm(
+            lambda x: (np.where(np.expand_dims(x, -1) == labels, 1.0, 0.0),),
+            (self._log_probabilities(),),
+            np.zeros(self.batch_shape),
+        )
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         # The largest of logits plus Gumbel noise has the label's law; -log of an exponential is Gumbel.
         noise = rng.standard_exponential((*shape, self._count()))
         with np.errstate(divide="ignore"):
             return np.argmax(self._log_probabilities() - np.log(noise), axis=-1)
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The shares of the labels 0, …, max(x)."""
+        if not np.all((x >= 0) & (np.floor(x) == x)):
+            first = x[np.argmin((x >= 0) & (np.floor(x) == x))]
+            raise DataError(f"Categorical.fit: an observation must be a nonnegative integer, got {first!r}.")
+        share = np.bincount(x.astype(np.intp), w)
+        return cls(share / np.sum(share))
+
+    @classmethod
+    def fit_statistics(cls, *means: Array, **fixed: Any) -> Self:
+        """From the shares of the labels, the averages of their indicators."""
+        if len(means) != 1 or fixed:
+            raise DataError("Categorical.fit_statistics needs one vector: the shares of the labels.")
+        return cls(means[0])
 
     def _count(self) -> int:
         return int((self.logits if self.p is None else self.p).shape[-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import entr
@@ -84,6 +84,13 @@ class DiscreteNonParametric(Discrete):
             chosen = np.argmax(self._log_probabilities() - np.log(noise), axis=-1)
         values = np.broadcast_to(self.values, noise.shape)
         return np.take_along_axis(values, chosen[..., None], -1)[..., 0]
+
+    @classmethod
+    def estimate(cls, x: Array, w: Array) -> Self:
+        """The values that were observed, with their shares."""
+        values, which = np.unique(x, return_inverse=True)
+        share = np.bincount(which, w)
+        return cls(values, share / np.sum(share))
 
     def _first(self, passed: Array) -> Array:
         """The first value, and the steps to those after the ones that are passed."""

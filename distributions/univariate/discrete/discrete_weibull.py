@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from probdiff.distributions.base import Discrete
+from probdiff.distributions.generating import stretched_rate
 from probdiff.distributions.support import OpenUnit, Positive, nonnegative_integers
 from probdiff.special import log1mexp
 from probdiff.tree import Array
@@ -23,6 +24,10 @@ class DiscreteWeibull(Discrete):
     beta: Positive
 
     support = nonnegative_integers
+
+    @property
+    def tail_rates(self) -> tuple[Array, Array]:
+        return np.inf, stretched_rate(self.beta, -1 / np.log(self.q))
 
     def logpdf(self, x: Array) -> Array:
         k = np.where(x > 0, x, 1.0)

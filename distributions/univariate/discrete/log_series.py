@@ -45,6 +45,13 @@ class LogSeries(Discrete):
     def mode(self) -> Array:
         return 1.0
 
+    def mgf(self, t: Array) -> Array:
+        raised = self.p * np.exp(t)
+        return np.where(raised < 1, np.log1p(-np.where(raised < 1, raised, 0.0)) / np.log1p(-self.p), np.inf)
+
+    def cf(self, t: Array) -> Array:
+        return np.log1p(-self.p * np.exp(1j * t)) / np.log1p(-self.p)
+
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return rng.logseries(np.broadcast_to(self.p, shape))
 

@@ -9,11 +9,14 @@ from scipy.special import betainc, expit, log_expit
 
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.inversion import by_inversion, one_number
 from probdiff.distributions.parameters import alternative
 from probdiff.distributions.stable import binomial_log_mass
 from probdiff.distributions.support import Positive, PositiveProbability, Real, nonnegative_integers
 from probdiff.special import log_betainc, log_betaincc
 from probdiff.tree import Array
+
+SHORT = 0.1  # probability of success from which on tables of masses have few entries
 
 
 class NegativeBinomial(Discrete):
@@ -85,6 +88,12 @@ class NegativeBinomial(Discrete):
         return ExponentialForm(lambda x: (x,), (self._log_failure(),), -self.r * self._log_success(), held=("r",))
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
+        p = self._success()
+        if one_number(self.r) and one_number(p) and p >= SHORT:
+            r, q = float(self.r), float(self._failure())
+            drawn = by_inversion(np.exp(r * self._log_success()), lambda k: (r + (k - 1)) / k * q, shape, rng)
+            if drawn is not None:
+                return drawn
         return rng.poisson(self._odds_of_failure() * rng.standard_gamma(self.r, shape))
 
     def _success(self) -> Array:

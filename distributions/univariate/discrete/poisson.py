@@ -10,6 +10,7 @@ from scipy.special import gammainc, gammaincc
 from probdiff.distributions.base import Discrete
 from probdiff.distributions.divergence import closed_form
 from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.inversion import by_inversion, one_number
 from probdiff.distributions.stable import HALF_LOG_2PI, deviance, either, stirling_error
 from probdiff.distributions.support import Nonnegative, Real, nonnegative_integers
 from probdiff.special import log_gammainc, log_gammaincc
@@ -82,7 +83,12 @@ class Poisson(Discrete):
         return ExponentialForm(lambda x: (x,), (log_rate,), self._rate())
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return rng.poisson(self._rate(), shape)
+        rate = self._rate()
+        if one_number(rate):
+            drawn = by_inversion(np.exp(-rate), lambda k: float(rate) / k, shape, rng)
+            if drawn is not None:
+                return drawn
+        return rng.poisson(rate, shape)
 
     @classmethod
     def estimate(cls, x: Array, w: Array) -> Self:

@@ -23,6 +23,7 @@ class YuleSimon(Discrete):
     alpha: Positive
 
     support = positive_integers
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         return log_gamma_defect(1 + 0 * x, self.alpha, x - 1) - np.log1p(x / self.alpha)

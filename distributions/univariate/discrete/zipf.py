@@ -26,6 +26,7 @@ class Zipf(Discrete):
     power: Annotated[Any, Interval("above_one", "greater than 1", 1.0)]
 
     support = positive_integers
+    tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:
         return -self.power * np.log(x) - self._log_zeta()

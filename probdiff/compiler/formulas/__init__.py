@@ -19,9 +19,16 @@ from probdiff.graph.trace import capture
 from probdiff.tree import flatten
 
 # SciPy's own routines for these are as accurate, and faster or of a wider range; XLA has none.
-XLA_ONLY = ("j0", "j1", "y0", "y1", "kve", "ive", "stdtr")
+XLA_ONLY = ("j0", "j1", "y0", "y1", "kve", "ive")
+# Those that search for a solution, which takes some evaluations of a tail.
+SEARCHES = ("gammaincinv", "gammainccinv", "betaincinv", "betainccinv", "beta_odds", "beta_oddsc", "student_inverse")
 _tail = re.compile(r"log_(gamma|beta)inc(c?)(\d*)")
 _ordered = re.compile(r"(polygamma|ierfcx|exprel)(\d+)")
+
+
+def is_tail(name: str) -> bool:
+    """Whether the row with that name is a tail of a gamma or beta law, or the log of one or a derivative of that."""
+    return name in ("stdtr", "gammainc", "gammaincc", "betainc", "betaincc") or _tail.fullmatch(name) is not None
 
 
 @functools.cache

@@ -14,20 +14,17 @@ from typing import Any
 import numpy as np
 from scipy import special as sp
 
-from probdiff.compiler.formulas import incomplete_beta, incomplete_gamma
+from probdiff.compiler.formulas import beta_tail, gamma_tail
 from probdiff.compiler.formulas.loops import choose
 from probdiff.compiler.formulas.polynomials import (
-    beta_kernel,
-    gamma_kernel,
     gammaln,
     log_beta,
     log_gamma_of_next,
     polynomial,
 )
-from probdiff.compiler.formulas.series import log1mexp
 from probdiff.tree import Array
 
-CLOSE = 1e-3  # a step that changes the log of the tail by less is the last one: the error is its sixth power
+CLOSE = 2e-3  # a step whose terms fall off by this factor is the last one: the error is its sixth power
 STEPS = 60.0
 # λ(η), and the corrections ε1, ε2, ε3 of η by powers of η.
 LAMBDA = (
@@ -121,16 +118,18 @@ def _halley(on: Array, move: Callable[..., Any], state: Any) -> Any:
     return while_loop(going, body, (0.0, 1.0, state))[2]
 
 
-def _step(lower: Array, below: Array, log_tail: Array, target: Array, log_density: Array, bends: Any) -> Any:
-    """A step in the variable to where the log of the tail is `target`, and by how much that changes the log.
+def _step(lower: Array, target: Array, tail: tuple[Array, ...], bends: Any) -> Any:
+    """A step in the variable to where the log of the tail is `target`, and the ratio of the terms it is made of.
 
-    log_tail is that of the lower tail if `below`, target that of the lower one if `lower`; log_density is the log of
-    the density in the variable, and `bends` are its first four derivatives. Near the solution the step is five terms of
-    the Taylor series of the inverse; m is its slope, and each further derivative follows from m' = m (m b + 1).
+    `target` is that of the lower tail if `lower`; `tail` says whether it is the lower one, and has exponents and
+    factors of it and of the density in the variable. `bends` are the first four derivatives of the log of the density.
+    Near the solution the step is five terms of the Taylor series of the inverse; m is its slope, and each further
+    derivative follows from m' = m (m b + 1).
     """
-    own = choose(below == lower, lambda t: t, lambda t: log1mexp({(0, 0): t})[0, 0], log_tail)
+    below, exponent, factor, height, scale = tail
+    own = choose(below == lower, lambda e, f: e + np.log(f), lambda e, f: np.log1p(-np.exp(e) * f), exponent, factor)
     e = target - own
-    m = np.where(lower, 1.0, -1.0) * np.exp(own - log_density)
+    m = np.where(lower, 1.0, -1.0) * np.exp(own - height) / scale
     b, b1, b2, b3 = bends
     s = 1.0 - m * b
     t, u, w = -m * m * b1, -m * m * m * b2, -m * m * m * m * b3
@@ -140,7 +139,8 @@ def _step(lower: Array, below: Array, log_tail: Array, target: Array, log_densit
     c5 = c5 + u * (11.0 * s - 1.0) + w
     series = 1.0 + e * (0.5 * s + e * (c3 / 6.0 + e * (c4 / 24.0 + e * c5 / 120.0)))
     halley = 1.0 / np.minimum(np.maximum(1.0 - 0.5 * e * s, 0.5), 2.0)
-    return m * e * np.where((abs(e) < 0.3) & (abs(series - 1.0) < 0.5), series, halley), abs(e)
+    move = m * e * np.where((abs(e) < 0.3) & (abs(series - 1.0) < 0.5), series, halley)
+    return move, abs(e) * np.sqrt(1.0 + s * s + abs(t))
 
 
 def _gamma(a: Array, p: Array, q: Array) -> Array:
@@ -164,8 +164,7 @@ def _gamma(a: Array, p: Array, q: Array) -> Array:
     first = log_first < -40.0
 
     def move(x: Array) -> Any:
-        below, tail = incomplete_gamma.smaller_tail([(0, 0)], shape, x)
-        step, size = _step(lower, below, tail[0, 0], target, gamma_kernel(shape, x), (shape - x, -x, -x, -x))
+        step, size = _step(lower, target, gamma_tail.tail_and_density(shape, x), (shape - x, -x, -x, -x))
         step = np.minimum(np.maximum(step, -5.0), 2.0)
         return x + x * np.expm1(step), size
 
@@ -239,9 +238,8 @@ def _solution(a: Array, b: Array, p: Array, q: Array, guess: tuple[Array, Array]
     def searched(a: Array, b: Array, p: Array, q: Array, target: Array, odds: Array) -> Any:
         lower = p <= 0.5
         log_p, log_q = np.where(lower, target, np.log1p(-q)), np.where(lower, np.log1p(-p), target)
-        log_b = log_beta(np.minimum(a, b), np.maximum(a, b))
-        log_x = (log_p + np.log(a) + log_b) / a  # x^a / (a B) = p
-        log_y = (log_q + np.log(b) + log_b) / b
+        log_x = (log_p + _log_share(a, b)) / a  # x^a / (a B) = p
+        log_y = (log_q + _log_share(b, a)) / b
         x, y = _beta_start(a, b, lower, target, log_x, log_y)
         return x, y, log_x + np.log1p(b), log_y + np.log1p(a)
 
@@ -255,15 +253,9 @@ def _solution(a: Array, b: Array, p: Array, q: Array, guess: tuple[Array, Array]
 
     def move(state: Any) -> Any:
         x, y = state
-        left = x < 0.5
-        near = np.where(left, x, y)
-        log_near, log_far = np.log(near), np.log1p(-near)
-        log_x, log_y = np.where(left, log_near, log_far), np.where(left, log_far, log_near)
-        below, tail = incomplete_beta.smaller_tail([(0, 0)], a, b, x, y, log_x, log_y)
-        kernel = beta_kernel(a, b, x, y, log_x, log_y)
         bend, turn = -(a + b) * x * y, y - x
         bends = (a * y - b * x, bend, bend * turn, bend * (turn * turn - 2.0 * x * y))
-        step, size = _step(lower, below, tail[0, 0], target, kernel, bends)
+        step, size = _step(lower, target, beta_tail.tail_and_density(a, b, x, y), bends)
         step = np.minimum(np.maximum(step, -limit), limit)
         e = np.expm1(-abs(step))
         up, down = 1.0 + np.where(step < 0.0, e, 0.0), 1.0 + np.where(step < 0.0, 0.0, e)
@@ -276,6 +268,18 @@ def _solution(a: Array, b: Array, p: Array, q: Array, guess: tuple[Array, Array]
     last_x, last_y = -np.expm1(log_y), np.exp(log_y)
     x = np.where(first, first_x, np.where(last, last_x, x))
     return x, np.where(first, first_y, np.where(last, last_y, y))
+
+
+def _log_share(a: Array, b: Array) -> Array:
+    """log(a B(a, b)), which is small for a small a."""
+
+    def small(a: Array, b: Array) -> Array:
+        return log_gamma_of_next(a) - beta_tail.log_gamma_rise(a, b)
+
+    def usual(a: Array, b: Array) -> Array:
+        return np.log(a) + log_beta(np.minimum(a, b), np.maximum(a, b))
+
+    return choose(a < 1.0, small, usual, a, b)
 
 
 def _fisher_start(a: Array, b: Array, p: Array, q: Array) -> tuple[Array, Array]:
@@ -298,26 +302,40 @@ def _fisher_start(a: Array, b: Array, p: Array, q: Array) -> tuple[Array, Array]
     )
 
 
+def _from_end(e: Array, m: Array, log_first: Array) -> tuple[Array, Array]:
+    """x by three terms of its series in the y with y^e / (e B(e, m)) = p, or its mean if that is less; and whether the
+    third is small."""
+    mean = e / (e + m)
+    y = np.exp(np.maximum(np.minimum(log_first, 0.0), -690.0))
+    second = (m - 1.0) / (e + 1.0) * y
+    third = 0.5 * second * y * (e * e + 3.0 * e * m - e + 5.0 * m - 4.0) / ((e + 1.0) * (e + 2.0))
+    good = (abs(second) < 0.5) & (abs(third) < 0.5)
+    return np.minimum(np.where(good, y * (1.0 + second + third), y), mean), abs(third) < 0.05
+
+
 def _beta_start(a: Array, b: Array, lower: Array, target: Array, log_x: Array, log_y: Array) -> tuple[Array, Array]:
-    """x and 1 - x, by Carter's approximation (Abramowitz & Stegun 26.5.22), or by the ends' powers for small shapes."""
-    normal = sp.ndtri(np.exp(np.maximum(target, -700.0)))
-    z: Any = np.where(lower, -normal, normal)  # of the upper tail
-    plain = (a > 1.0) & (b > 1.0)
-    r, s = 1.0 / np.where(plain, 2.0 * a - 1.0, 1.0), 1.0 / np.where(plain, 2.0 * b - 1.0, 1.0)
-    h = 2.0 / (r + s)
-    lam = (z * z - 3.0) / 6.0
-    w = z * np.sqrt(np.maximum(h + lam, 0.0)) / h - (s - r) * (lam + 5.0 / 6.0 - 2.0 / (3.0 * h))
-    w = np.minimum(np.maximum(w, -300.0), 300.0)
-    odds = a / b * np.exp(-2.0 * w)
+    """x and 1 - x from the nearer end, or by Carter's approximation (Abramowitz & Stegun 26.5.22)."""
     # The masses of t^(a - 1) below the mean and of (1 - t)^(b - 1) above it.
     left = a * np.log(a / (a + b)) - np.log(a)
     right = b * np.log(b / (a + b)) - np.log(b)
     share = 1.0 / (1.0 + np.exp(np.minimum(right - left, 700.0)))
-    p = np.where(lower, np.exp(target), -np.expm1(target))
-    log_x = np.minimum(log_x, np.log(a / (a + b)))
-    log_y = np.minimum(log_y, np.log(b / (a + b)))
-    log_x, log_y = np.maximum(log_x, -690.0), np.maximum(log_y, -690.0)
-    start = np.where(p < share, np.exp(log_x), -np.expm1(log_y))
-    rest = np.where(p < share, -np.expm1(log_x), np.exp(log_y))
-    good = plain & (h + lam > 0.0)
-    return np.where(good, odds / (1.0 + odds), start), np.where(good, 1.0 / (1.0 + odds), rest)
+    first = np.where(lower, np.exp(target), -np.expm1(target)) < share
+    near, precise = _from_end(np.where(first, a, b), np.where(first, b, a), np.where(first, log_x, log_y))
+
+    def series(a: Array, b: Array, lower: Array, target: Array, x: Array, y: Array) -> tuple[Array, Array]:
+        return x, y
+
+    x, y = np.where(first, near, 1.0 - near), np.where(first, 1.0 - near, near)
+    return choose((a > 1.0) & (b > 1.0) & ~precise, _carter_start, series, a, b, lower, target, x, y)  # type: ignore[no-any-return]
+
+
+def _carter_start(a: Array, b: Array, lower: Array, target: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    normal = sp.ndtri(np.exp(np.maximum(target, -700.0)))
+    z: Any = np.where(lower, -normal, normal)  # of the upper tail
+    r, s = 1.0 / (2.0 * a - 1.0), 1.0 / (2.0 * b - 1.0)
+    h = 2.0 / (r + s)
+    lam = (z * z - 3.0) / 6.0
+    w = z * np.sqrt(np.maximum(h + lam, 0.0)) / h - (s - r) * (lam + 5.0 / 6.0 - 2.0 / (3.0 * h))
+    odds = a / b * np.exp(-2.0 * np.minimum(np.maximum(w, -300.0), 300.0))
+    good = h + lam > 0.0
+    return np.where(good, odds / (1.0 + odds), x), np.where(good, 1.0 / (1.0 + odds), y)

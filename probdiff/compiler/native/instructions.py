@@ -90,6 +90,9 @@ def instruction(scope: Scope, b: Any, name: str, args: list[Any], dtype: np.dtyp
     if name in _rounding:
         return scope.intrinsic(b, _rounding[name], [x]) if real else x
     if name in _compare:
+        if real and name == "less" and getattr(args[1], "constant", None) == np.inf:
+            # The same, but LLVM makes a test of bits, of six instructions, from the other one beside `x >= 0`.
+            return b.fcmp_ordered("<=", x, ir.Constant(x.type, float(np.finfo(dtype).max)))
         if real:
             return (b.fcmp_unordered if name == "not_equal" else b.fcmp_ordered)(_compare[name], *args)
         return (b.icmp_signed if dtype.kind == "i" else b.icmp_unsigned)(_compare[name], *args)

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import llvmlite.ir as ir
 import numpy as np
 
+from probdiff.compiler.formulas import SEARCHES, is_tail
 from probdiff.compiler.fuse import Nest, View, contiguous
 from probdiff.compiler.native import parallel
 from probdiff.compiler.native.instructions import extremum, is_routine
 from probdiff.compiler.native.kernel import for_range
 from probdiff.compiler.native.parallel import BLOCKS
 from probdiff.compiler.native.scalar import emit
-from probdiff.compiler.native.unswitch import chosen, outcomes, worth_deciding
+from probdiff.compiler.native.unswitch import chosen, cost, outcomes, worth_deciding
 from probdiff.compiler.native.values import F64, FLAGS, I64, PTR, cast, constant, ir_type, load, memory_type, store
 from probdiff.compiler.region import FULL, Access, Region, Walk, _id
 from probdiff.graph.program import Node
@@ -27,8 +28,9 @@ from probdiff.ops.control import Control
 from probdiff.ops.dispatch import shape_of
 from probdiff.ops.index import Slot
 
-ROUTINE = 50  # operations that a loop inside an element, or a call, stands for
-PARALLEL = 1_000_000  # operations on elements from which a region runs in blocks
+INNER, ROUTINE = 50, 200  # operations that a loop inside an element, or a call, stands for
+TAIL, SEARCH = 1000, 4000  # and a call of a tail, or of a search for its argument
+PARALLEL = 2_000_000  # operations on elements from which a region runs in blocks: starting a thread takes some 20 µs
 MATRIX_ROWS, VECTOR_ROWS = 64, 256  # rows of a block between phases: what they pass on stays in the first cache
 BUFFER = 16384  # elements of one array of a block, at most
 COPIES, COPIED = 4, 1024  # copies of the target of a scatter, and its largest size
@@ -39,8 +41,15 @@ WORTH = 512  # elements of a loop from which mathematics is inlined even in a lo
 
 def _operations(walk: Walk) -> int:
     """About how many operations a walk does for each element."""
-    costly = sum(isinstance(n.op, Control) or is_routine(n.op.name, len(n.args)) for n in walk.nest.body)
-    return len(walk.nest.body) + 1 + ROUTINE * costly
+    return cost(walk.nest.body) + 1 + sum(map(_extra_operations, walk.nest.body))
+
+
+def _extra_operations(node: Node) -> int:
+    if isinstance(node.op, Control):
+        return INNER
+    if not is_routine(node.op.name, len(node.args)):
+        return 0
+    return SEARCH if node.op.name in SEARCHES else TAIL if is_tail(node.op.name) else ROUTINE
 
 
 def emit_nest(segment: Any, nest: Nest) -> None:

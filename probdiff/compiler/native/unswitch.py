@@ -39,13 +39,14 @@ def worth_deciding(nodes: Collection[Node], roots: Collection[Any], fixed: Calla
     selections = [n for n in nodes if n.op is not None and n.op.name == "where"]
     conditions = dict.fromkeys(c for n in selections if isinstance(c := n.args[0], Node) and fixed(c))
     members = dict.fromkeys(nodes)
-    every = _cost(_needed(roots, members, {})) if conditions else 0
-    spared = {c: every - min(_cost(_needed(roots, members, {c: side})) for side in (True, False)) for c in conditions}
+    every = cost(_needed(roots, members, {})) if conditions else 0
+    spared = {c: every - min(cost(_needed(roots, members, {c: side})) for side in (True, False)) for c in conditions}
     found = [c for c in conditions if spared[c] >= SPARED]
     return sorted(found, key=lambda c: -spared[c])[:CONDITIONS]
 
 
-def _cost(nodes: Iterable[Node]) -> int:
+def cost(nodes: Iterable[Node]) -> int:
+    """Their operations, functions counted as many."""
     return sum(1 if n.op is None or n.op.name not in LONG else FUNCTION for n in nodes)
 
 
