@@ -13,6 +13,7 @@ import numpy as np
 from probdiff.ad.kernels import Kernel, filled, kernel_for, kind_of
 from probdiff.distributions.support import Support
 from probdiff.distributions.tables import at_integers, by_pieces
+from probdiff.errors import UnsupportedError
 from probdiff.ops.dispatch import is_lifted
 from probdiff.ops.elementwise import Elementwise
 from probdiff.tree import Array, flatten
@@ -21,6 +22,15 @@ __all__ = ["FEW", "LONG", "long_function", "long_logpdf"]
 
 LONG = 50_000  # elements of x from which the first call may take the time of a compilation
 FEW = 2000  # elements from which a table may pay
+METHODS: dict[str, Callable[[Any, Array], Array]] = {
+    "logpdf": lambda d, x: d.logpdf(x),
+    "cdf": lambda d, x: d.cdf(x),
+    "ccdf": lambda d, x: d.ccdf(x),
+    "logcdf": lambda d, x: d.logcdf(x),
+    "logccdf": lambda d, x: d.logccdf(x),
+    "quantile": lambda d, x: d.quantile(x),
+    "cquantile": lambda d, x: d.cquantile(x),
+}
 SIMPLE = 150  # steps of a formula that machine code runs in less time than it takes to look up a table
 
 Function = Callable[[Array], Array]
@@ -67,7 +77,10 @@ def _recorded(d: Any, name: str, x: Array) -> tuple[Kernel, list[Any]] | None:
     if any(map(is_lifted, leaves)) or not all(_plain(domain, getattr(d, name)) for name, domain in d.domains.items()):
         return None
     leaves = [np.int64(v) if type(v) is int else v for v in leaves]  # counts are inputs, too: one recording for all
-    kernel = kernel_for(_method(name), _method(name), leaves, spec, None)
+    try:
+        kernel = kernel_for(METHODS[name], METHODS[name], leaves, spec, None)
+    except UnsupportedError:  # what it does hangs on the numbers
+        return None
     if kernel is None or kernel.capture.lifted:
         return None
     return kernel, [v for v in leaves if not isinstance(kind_of(v), tuple)]
@@ -92,12 +105,3 @@ def _is_simple(kernel: Kernel) -> bool:
 def _plain(domain: Support | None, value: Any) -> bool:
     """Whether a parameter is one number per element and valid: of invalid ones the density is NaN, if recorded -inf."""
     return domain is not None and not domain.event_ndim and (value is None or domain.accepts(value))
-
-
-@functools.cache
-def _method(name: str) -> Callable[[Any, Array], Array]:
-    def call(d: Any, x: Array) -> Array:
-        result: Array = getattr(d, name)(x)
-        return result
-
-    return call

@@ -19,7 +19,7 @@ import numpy as np
 from probdiff import distributions, gradient
 from probdiff.distributions import Continuous, Discrete, Distribution, Multivariate
 from probdiff.distributions.base import has_tails
-from tests.distributions import battery
+from tests.distributions.case import EXTREME, UNIVARIATE, Case, measure, member
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/catalogue.md"
@@ -121,12 +121,12 @@ def _gradients(family: type[Distribution]) -> str:
 # What is measured.
 
 
-def _batteries() -> list[battery.Case]:
+def _batteries() -> list[Case]:
     """The data of all batteries."""
     paths = sorted((ROOT / "tests/distributions").glob("test_*.py"))
     modules = [importlib.import_module(f"tests.distributions.{p.stem}") for p in paths if p.stem not in READERS]
     values = [getattr(value, "case", value) for module in modules for value in vars(module).values()]
-    return [value for value in values if isinstance(value, battery.Case)]
+    return [value for value in values if isinstance(value, Case)]
 
 
 BATTERIES = _batteries()
@@ -140,17 +140,17 @@ def accuracy(family: type[Distribution]) -> list[str]:
     tails: list[float] = []
     cases = [case for case in BATTERIES if case.family is family]
     named = [(case, name, names) for case in cases for name, names in case.extreme.items()]
-    rows = [(case, names, row) for case, name, names in named for row in battery.EXTREME[name]["points"]]
+    rows = [(case, names, row) for case, name, names in named for row in EXTREME[name]["points"]]
     for case, names, row in rows:
-        d, x = battery.member(case, names, row)
-        density.append(battery.measure(d.logpdf(x), row["logpdf"], row["cond"]["logpdf"]))
+        d, x = member(case, names, row)
+        density.append(measure(d.logpdf(x), row["logpdf"], row["cond"]["logpdf"]))
         slopes += _slope_errors(case, names, row)
-        tails += [battery.measure(getattr(d, t)(x), row[t], row["cond"][t]) for t in ("logcdf", "logccdf") if t in row]
+        tails += [measure(getattr(d, t)(x), row[t], row["cond"][t]) for t in ("logcdf", "logccdf") if t in row]
     printed = [error for case in cases for error in _r_errors(case)]
     return [_power(density, 0), _power(slopes, 0), _power(tails, 0), _power(printed, -15)]
 
 
-def _slope_errors(case: battery.Case, names: dict[str, str], row: dict[str, Any]) -> list[float]:
+def _slope_errors(case: Case, names: dict[str, str], row: dict[str, Any]) -> list[float]:
     keys = [names.get(k, k) for k in row["params"]]
 
     def logpdf(x: Any, *values: Any) -> Any:
@@ -161,13 +161,13 @@ def _slope_errors(case: battery.Case, names: dict[str, str], row: dict[str, Any]
     conds = [row["cond"].get("dx"), *(row["cond"]["dparams"].get(k) for k in row["params"])]
     triples = [t for t in zip(bars, expected, conds, strict=True) if t[1] is not None]
     seen = [t for t in triples if abs(t[0] - float(t[1])) > case.slope_slack]
-    return [battery.measure(bar, value, cond) for bar, value, cond in seen] or [0.0 for _ in triples]
+    return [measure(bar, value, cond) for bar, value, cond in seen] or [0.0 for _ in triples]
 
 
-def _r_errors(case: battery.Case) -> list[float]:
+def _r_errors(case: Case) -> list[float]:
     name, names = case.reference or ("", {})
     found = []
-    for row in (row for row in battery.UNIVARIATE if row["dist"] == name):
+    for row in (row for row in UNIVARIATE if row["dist"] == name):
         d = case.family(**{names.get(k, k): float(v) for k, v in row["params"].items()})
         for x, pdf, _, cdf in np.array(row["points"], dtype=float):
             found += [abs(d.pdf(x) / pdf - 1) if pdf else 0.0, abs(d.cdf(x) / cdf - 1) if cdf > 1e-14 else 0.0]

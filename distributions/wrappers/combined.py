@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from probdiff.distributions.base import _REQUIRED, Distribution
+from probdiff.distributions.base import Distribution
+from probdiff.distributions.container import REQUIRED
 from probdiff.distributions.guards import GUARDS
 from probdiff.distributions.parameters import Alternative, domains
 from probdiff.distributions.quantiles import LOG_HALF
@@ -55,7 +56,7 @@ class Combined(Distribution, abstract=True):
         for name in cls._given.difference(TAILS if cls.atoms else ()):
             setattr(cls, name, GUARDS[name](cls.__dict__[name]))
         cls.domains = domains(cls)
-        cls._defaults = {name: cls.__dict__.get(name, _REQUIRED) for name in cls.domains}
+        cls._defaults = {name: cls.__dict__.get(name, REQUIRED) for name in cls.domains}
         found = [value for value in cls.__dict__.values() if isinstance(value, Alternative)]
         cls._alternatives = {name: each for each in found for name in each.domains}
         dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)(cls)

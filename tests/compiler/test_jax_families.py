@@ -9,7 +9,7 @@ import pytest
 
 from probdiff import compile, value_and_grad
 from probdiff.tree import flatten
-from tests.distributions.battery import Case
+from tests.distributions.case import Case
 from tools.catalogue import CASES
 
 jax = pytest.importorskip("jax")

@@ -15,7 +15,8 @@ from probdiff.distributions.base import Continuous
 from probdiff.distributions.exponential_form import ExponentialForm
 from probdiff.distributions.support import Positive, nonnegative
 from probdiff.ops.dispatch import is_lifted
-from tests.distributions.battery import CHECKS, Case
+from tests.distributions.battery import CHECKS
+from tests.distributions.case import Case
 
 HONEST = Case(
     Exponential,

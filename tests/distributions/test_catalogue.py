@@ -11,7 +11,7 @@ import pytest
 from probdiff import distributions, models
 from probdiff.distributions.bijectors import Positive
 from probdiff.distributions.support import Real, real
-from tests.distributions.battery import REFERENCE
+from tests.distributions.case import REFERENCE
 
 ROWS = json.loads((REFERENCE / "catalogue.json").read_text())
 

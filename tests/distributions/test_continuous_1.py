@@ -40,7 +40,8 @@ from probdiff.distributions import (
 )
 from probdiff.errors import DataError, ParameterError
 from probdiff.models import Joint, Posterior
-from tests.distributions.battery import UNIVARIATE, battery
+from tests.distributions.battery import battery
+from tests.distributions.case import UNIVARIATE
 
 nan, inf = math.nan, math.inf
 POSITIVE = ("positive", [0.0, -1.0, nan])

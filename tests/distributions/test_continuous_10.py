@@ -33,7 +33,8 @@ from probdiff.distributions import (
     Uniform,
     kappa3,
 )
-from tests.distributions.battery import CHECKS, Case, battery
+from tests.distributions.battery import CHECKS, battery
+from tests.distributions.case import Case
 
 nan, inf = math.nan, math.inf
 POSITIVE = ("positive", [0.0, -1.0, nan])

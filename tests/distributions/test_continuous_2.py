@@ -34,7 +34,8 @@ from probdiff.distributions import (
     truncated,
 )
 from probdiff.errors import DataError, ParameterError
-from tests.distributions.battery import EXTREME, battery, measure
+from tests.distributions.battery import battery
+from tests.distributions.case import EXTREME, measure
 
 nan, inf = math.nan, math.inf
 POSITIVE = ("positive", [0.0, -1.0, nan])

@@ -11,7 +11,8 @@ from scipy import stats
 
 from probdiff import gradient
 from probdiff.distributions import Normal, PolyaGamma, StudentizedRange, StudentT
-from tests.distributions.battery import CHECKS, Case, battery
+from tests.distributions.battery import CHECKS, battery
+from tests.distributions.case import Case
 
 nan, inf = math.nan, math.inf
 POSITIVE = ("positive", [0.0, -1.0, nan])

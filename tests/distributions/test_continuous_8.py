@@ -15,7 +15,8 @@ from probdiff import gradient
 from probdiff.distributions import Kolmogorov, KolmogorovSmirnov, OneSidedKolmogorovSmirnov
 from probdiff.distributions.kolmogorov_smirnov import matrix_within
 from probdiff.distributions.poisson_paths import beyond, within
-from tests.distributions.battery import CHECKS, Case
+from tests.distributions.battery import CHECKS
+from tests.distributions.case import Case
 
 nan, inf = math.nan, math.inf
 COUNT = ("a positive integer", [0, -1, 0.5, nan])

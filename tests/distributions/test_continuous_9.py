@@ -12,7 +12,8 @@ from scipy import stats
 
 from probdiff import gradient
 from probdiff.distributions import Cauchy, Landau, Levy, Normal, Stable, stable_s1
-from tests.distributions.battery import CHECKS, Case
+from tests.distributions.battery import CHECKS
+from tests.distributions.case import Case
 
 nan, inf = math.nan, math.inf
 POSITIVE = ("positive", [0.0, -1.0, nan])

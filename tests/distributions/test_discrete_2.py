@@ -21,7 +21,8 @@ from probdiff.distributions import (
     Zipf,
     Zipfian,
 )
-from tests.distributions.battery import CHECKS, Case, battery, measure
+from tests.distributions.battery import CHECKS, battery
+from tests.distributions.case import Case, measure
 
 nan, inf = math.nan, math.inf
 POSITIVE = ("positive", [0.0, -1.0, nan])

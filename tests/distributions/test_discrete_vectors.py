@@ -28,7 +28,7 @@ from probdiff.distributions import (
 )
 from probdiff.errors import ParameterError
 from probdiff.models import Joint, Posterior
-from tests.distributions.battery import EXTREME
+from tests.distributions.case import EXTREME
 
 CUTS = np.array([-1.0, 0.0, 1.5])
 TRIALS = np.array([0.1, 0.5, 0.93, 0.3, 1e-9])

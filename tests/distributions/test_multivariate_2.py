@@ -41,7 +41,7 @@ from probdiff.distributions import (
 from probdiff.errors import ParameterError, ShapeError
 from probdiff.models import Joint, Posterior
 from probdiff.tree import flatten, unflatten
-from tests.distributions.battery import REFERENCE
+from tests.distributions.case import REFERENCE
 
 LOC = np.array([0.5, -1.0, 2.0])
 FACTOR = np.array([[1.2, 0.0, 0.0], [0.4, 0.8, 0.0], [-0.3, 0.5, 1.5]])

@@ -29,17 +29,8 @@ from probdiff.distributions import (
     ZeroInflated,
     truncated,
 )
-from tests.distributions.battery import (
-    EPS,
-    EXTREME,
-    UNIVARIATE,
-    Case,
-    check_extreme,
-    check_extreme_slopes,
-    check_extreme_tails,
-    check_reference,
-    measure,
-)
+from tests.distributions.case import EPS, EXTREME, UNIVARIATE, Case, measure
+from tests.distributions.checks_values import check_extreme, check_extreme_slopes, check_extreme_tails, check_reference
 from tools.catalogue import BATTERIES
 
 # Families by other names, or without a battery of their own, as functions of the parameters in the reference.

@@ -10,7 +10,7 @@ import pytest
 
 from probdiff import gradient
 from probdiff.distributions import Categorical, MvNormal
-from tests.distributions.battery import EXTREME
+from tests.distributions.case import EXTREME
 
 FIELDS: dict[str, tuple[Any, dict[str, str]]] = {
     "Categorical": (Categorical, {"p": "p"}),

@@ -11,7 +11,8 @@ import pytest
 from probdiff import gradient, sample
 from probdiff.distributions import HalfNormal, Normal, Wiener
 from probdiff.models import Joint, Posterior
-from tests.distributions.battery import CHECKS, Case
+from tests.distributions.battery import CHECKS
+from tests.distributions.case import Case
 
 nan, inf = math.nan, math.inf
 POSITIVE = ("positive", [0.0, -1.0, nan])

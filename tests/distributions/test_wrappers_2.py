@@ -22,7 +22,8 @@ from probdiff.distributions.wrappers import (
     log_of,
     negated,
 )
-from tests.distributions.battery import CHECKS, Case
+from tests.distributions.battery import CHECKS
+from tests.distributions.case import Case
 
 # What a function that makes a distribution is not held to: the errors and the text of a constructor.
 OF_CLASSES = {"container", "invalid", "reference", "extreme", "extreme_slopes", "extreme_tails"}

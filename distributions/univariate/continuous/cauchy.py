@@ -73,8 +73,11 @@ class Cauchy(Continuous):
 
 def standard_quantile(p: Array) -> Array:
     """-cot(π p), from the side where the argument keeps its digits."""
-    tail = np.where(p < 0.5, -1 / np.tan(math.pi * p), 1 / np.tan(math.pi * (1 - p)))
-    return np.where(abs(p - 0.5) < 0.25, np.tan(math.pi * (p - 0.5)), tail)
+    tail = np.where(p < 0.5, p, 1 - p)
+    far = tail < 0.25
+    t = np.tan(math.pi * np.where(far, tail, 0.5 - tail))
+    size = np.where(far, 1 / t, t)
+    return np.where(p < 0.5, -size, size)
 
 
 @closed_form(Cauchy, Cauchy)

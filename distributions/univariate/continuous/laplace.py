@@ -33,10 +33,10 @@ class Laplace(Continuous):
         return -abs(x - self.loc) / self.scale - np.log(self.scale) - LOG_2
 
     def cdf(self, x: Array) -> Array:
-        return np.exp(log_lower_tail((x - self.loc) / self.scale))
+        return lower_tail((x - self.loc) / self.scale)
 
     def ccdf(self, x: Array) -> Array:
-        return np.exp(log_lower_tail((self.loc - x) / self.scale))
+        return lower_tail((self.loc - x) / self.scale)
 
     def logcdf(self, x: Array) -> Array:
         return log_lower_tail((x - self.loc) / self.scale)
@@ -102,9 +102,16 @@ def log_lower_tail(z: Array) -> Array:
     return np.where(z < 0, z - LOG_2, np.log1p(-0.5 * np.exp(-abs(z))))
 
 
+def lower_tail(z: Array) -> Array:
+    """P(X <= z) of the standard law."""
+    half = 0.5 * np.exp(np.where(z < 0, z, -z))
+    return np.where(z < 0, half, 1 - half)
+
+
 def standard_quantile(p: Array) -> Array:
     """The inverse of the standard distribution function."""
-    return np.where(p < 0.5, np.log(2 * p), -np.log(2 * (1 - p)))
+    height = np.log(2 * np.where(p < 0.5, p, 1 - p))
+    return np.where(p < 0.5, height, -height)
 
 
 @closed_form(Laplace, Laplace)

@@ -2,7 +2,7 @@
 
 NumPy then does what it does for its own ufuncs: it broadcasts, allocates results, walks strides, converts dtypes and
 lets go of the interpreter lock. The loop works on blocks of contiguous elements; operands with another stride are
-copied into a block first.
+copied into a block first. A long loop over contiguous operands is shared among threads.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ import llvmlite.ir as ir
 import numpy as np
 
 from probdiff.compiler.interpret import interpret
-from probdiff.compiler.native import jit
+from probdiff.compiler.native import jit, parallel
+from probdiff.compiler.native.parallel import BLOCKS
 from probdiff.compiler.native.scalar import Scope, emit
-from probdiff.compiler.native.unswitch import chosen, outcomes, worth_deciding
+from probdiff.compiler.native.unswitch import chosen, cost, outcomes, worth_deciding
 from probdiff.compiler.native.values import I1, I8, I64, PTR, cast, constant, load, memory_type, store
 from probdiff.errors import UnsupportedError
 from probdiff.graph.program import Node, Program
 
 BLOCK = 256
+SHARED, OPERATIONS = 20_000, 1_500_000  # elements, and operations on them, from which a loop is shared among threads
 _cache: dict[Any, Any] = {}
 _alive: list[Any] = []
 
@@ -97,9 +99,17 @@ def kernel_text(program: Program, outputs: list[Node], fixed: tuple[bool, ...]) 
     everything = direct[0]
     for d in direct[1:]:
         everything = b.and_(everything, d)
+    many = I64(max(SHARED, OPERATIONS // (1 + cost(_repeated(program, fixed)))))
+    context = b.alloca(PTR, size=I64(len(dtypes) + 1))
     with b.if_else(everything) as (fast, blocked):
-        with fast:
-            b.call(body, [*base, n])
+        with fast, b.if_else(b.icmp_signed("<", n, many)) as (short, long):
+            with short:
+                b.call(body, [*base, n])
+            with long:
+                for k, p in enumerate([*base, b.inttoptr(n, PTR)]):
+                    b.store(p, b.gep(context, [I64(k)], source_etype=PTR))
+                run = scope.declare(parallel.symbol(), ir.VoidType(), [PTR, PTR, I64])
+                b.call(run, [_share(module, body, dtypes, fixed), context, I64(BLOCKS)])
         with blocked:
             _blocks(b, body, n, base, step, direct, buffers, dtypes, m)
     # NumPy turns floating-point flags into warnings; a kernel evaluates every branch of every selection, so clear them.
@@ -108,6 +118,37 @@ def kernel_text(program: Program, outputs: list[Node], fixed: tuple[bool, ...]) 
     )
     b.ret_void()
     return str(module)
+
+
+def _share(module: Any, body: Any, dtypes: list[np.dtype], fixed: tuple[bool, ...]) -> Any:
+    """`share(context, first, last)`: the elements of some of all blocks, for a context of operands and their length."""
+    f = ir.Function(module, ir.FunctionType(ir.VoidType(), [PTR, I64, I64]), "share")
+    f.linkage = "internal"
+    b = ir.IRBuilder(f.append_basic_block("entry"))
+    context, first, last = f.args
+    at = [b.gep(context, [I64(k)], source_etype=I64) for k in range(len(dtypes) + 1)]
+    n = b.load(at[-1], typ=I64)
+    start, stop = (b.sdiv(b.mul(n, k), I64(BLOCKS)) for k in (first, last))
+    operands = []
+    for k, dtype in enumerate(dtypes):
+        base = b.load(at[k], typ=PTR)
+        once = k < len(fixed) and fixed[k]
+        operands.append(base if once else b.gep(base, [start], source_etype=memory_type(dtype)))
+    b.call(body, [*operands, b.sub(stop, start)])
+    b.ret_void()
+    return f
+
+
+def _repeated(program: Program, fixed: tuple[bool, ...]) -> dict[Node, None]:
+    """The operations on more than inputs that are single numbers."""
+    once = {n for n, single in zip(program.inputs, fixed, strict=False) if single}
+    each: dict[Node, None] = {}
+    for node in program.nodes:
+        if once and all(a in once for a in node.args if isinstance(a, Node)):
+            once.add(node)
+        else:
+            each[node] = None
+    return each
 
 
 def _body(module: Any, scope: Scope, program: Program, outputs: list[Node], fixed: tuple[bool, ...]) -> Any:
@@ -119,12 +160,10 @@ def _body(module: Any, scope: Scope, program: Program, outputs: list[Node], fixe
     b = ir.IRBuilder(f.append_basic_block("entry"))
     inputs = list(zip(program.inputs, f.args, fixed, strict=False))
     once: dict[Node, Any] = {n: load(b, p, n.dtype) for n, p, single in inputs if single}
-    each = []
+    each = _repeated(program, fixed)
     for node in program.nodes:
-        if once and all(a in once for a in node.args if isinstance(a, Node)):
+        if node not in each:
             once[node] = emit(scope, b, node, once)
-        else:
-            each.append(node)
     decided = worth_deciding(each, outputs, once.__contains__)
     known: dict[Node, bool] = {}
     for _ in outcomes(b, decided, {c: cast(b, once[c], c.dtype, np.dtype(bool)) for c in decided}, known):
