@@ -32,6 +32,7 @@ class Distribution(Container, base=True):
     """
 
     tail_rates: ClassVar[Any] = None  # of P(X < -x) and P(X > x), which fall like exp(-rate x); 0 for heavier tails
+    costly: ClassVar[bool] = False  # whether a value takes an integral of its own: of many, most are interpolated
 
     def iid(self, *sizes: int | str) -> Distribution:
         """Independent values along new event axes, given by their lengths or by the names of a model's coordinates."""

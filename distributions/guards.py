@@ -58,13 +58,17 @@ def guarded_logpdf(formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
 
     @functools.wraps(formula)
     def logpdf(self: Any, x: Array) -> Array:
-        if type(x) is np.ndarray and x.size >= LONG and x.dtype in (np.float64, np.int64):
+        if type(x) is np.ndarray and x.size >= LONG and x.dtype in (np.float64, np.int64) and not self.costly:
             check_event(self, x)
             by_machine_code = long_logpdf(self, x)
             if by_machine_code is not None:
                 return by_machine_code
         x = floating(x)
         check_event(self, x)
+        if self.costly and type(x) is np.ndarray and x.size >= FEW and x.dtype == np.float64:
+            found = long_function(self, "logpdf", x, functools.partial(inside, self))
+            if found is not None:
+                return found
         return inside(self, x)
 
     return logpdf

@@ -43,20 +43,22 @@ def long_logpdf(d: Any, x: Array) -> Array | None:
 
 
 def long_function(d: Any, name: str, x: Array, f: Function) -> Array | None:
-    """A tail or quantile, `f`, of a univariate distribution of plain numbers at a long array; None if f itself will do.
+    """A tail, quantile or costly density, `f`, of a univariate distribution of plain numbers at a long array; None if f
+    itself will do.
 
-    name  "cdf", "ccdf", "logcdf", "logccdf", "quantile" or "cquantile"
+    name  "logpdf", "cdf", "ccdf", "logcdf", "logccdf", "quantile" or "cquantile"
     """
     inverse = name.endswith("quantile")
     if any(map(is_lifted, flatten(d)[0])) or d.event_shape:
         return None
     if d.support.discrete and not inverse and not d.batch_shape:
         return at_integers(f, np.floor(x))
-    if x.size < LONG:
-        return None
-    found = _recorded(d, name, x)
-    if found is not None and _is_simple(found[0]):
-        return _run(*found)
+    if not d.costly:
+        if x.size < LONG:
+            return None
+        found = _recorded(d, name, x)
+        if found is not None and _is_simple(found[0]):
+            return _run(*found)
     if d.batch_shape or d.support.discrete:
         return None
     bottom, top = (0.0, 1.0) if inverse else (float(d.support.lower), float(d.support.upper))

@@ -17,10 +17,12 @@ from probdiff.distributions import (
     Distribution,
     Gamma,
     Geometric,
+    Landau,
     NegativeBinomial,
     Normal,
     Poisson,
     SkewNormal,
+    Stable,
     StudentT,
     VonMises,
     truncated,
@@ -97,6 +99,14 @@ def test_whole_numbers(d: Distribution) -> None:
     for kind in ("quantile", "cquantile"):
         f = getattr(d, kind)
         np.testing.assert_array_equal(f(p), np.concatenate([f(part) for part in np.array_split(p, 4)]))
+
+
+@pytest.mark.parametrize("d", [Landau(1.0, 2.0), Stable(1.5, 0.5)], ids=repr)
+def test_costly_densities_of_some_thousand_points(d: Distribution) -> None:
+    x = d.rand(2 * FEW, rng=RNG)
+    for kind in ("logpdf", "logccdf"):
+        f = getattr(d, kind)
+        np.testing.assert_allclose(f(x)[:200], f(x[:200]), rtol=1e-13)
 
 
 def test_an_atom_at_the_end_of_a_piece_is_not_smoothed() -> None:

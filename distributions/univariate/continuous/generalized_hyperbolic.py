@@ -36,6 +36,7 @@ class GeneralizedHyperbolic(Continuous):
     order: Real = 1.0
 
     support = real
+    costly = True
     relation = "beta between -alpha and alpha"
 
     def related(self) -> Array:

@@ -30,6 +30,7 @@ class Horseshoe(Continuous):
     scale: Positive = 1.0
 
     support = real
+    costly = True
     tail_rates = (0.0, 0.0)
 
     def logpdf(self, x: Array) -> Array:

@@ -37,6 +37,7 @@ class Landau(Continuous):
     scale: Positive = 1.0
 
     support = real
+    costly = True
     tail_rates = (np.inf, 0.0)
 
     def logpdf(self, x: Array) -> Array:

@@ -32,6 +32,7 @@ class PolyaGamma(Continuous):
     z: Real = 0.0
 
     support = positive
+    costly = True
 
     @property
     def tail_rates(self) -> tuple[Array, Array]:

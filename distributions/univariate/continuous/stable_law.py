@@ -42,6 +42,7 @@ class Stable(Continuous):
     scale: Positive = 1.0
 
     support = real
+    costly = True
 
     @property
     def tail_rates(self) -> tuple[Array, Array]:

@@ -37,6 +37,7 @@ class StudentizedRange(Continuous):
     df: PositiveOrInfinite
 
     support = nonnegative
+    costly = True
 
     @property
     def tail_rates(self) -> tuple[Array, Array]:
