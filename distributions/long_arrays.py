@@ -62,15 +62,7 @@ def long_function(d: Any, name: str, x: Array, f: Function) -> Array | None:
     if d.batch_shape or d.support.discrete:
         return None
     bottom, top = (0.0, 1.0) if inverse else (float(d.support.lower), float(d.support.upper))
-    inside = (x > bottom) & (x < top)
-    if np.all(inside):
-        return by_pieces(f, x, bottom, top)
-    out = np.empty(x.shape)
-    within = by_pieces(f, x[inside], bottom, top)
-    if within is None:
-        return None
-    out[inside], out[~inside] = within, f(x[~inside])
-    return out
+    return by_pieces(f, x, bottom, top)
 
 
 def _recorded(d: Any, name: str, x: Array) -> tuple[Kernel, list[Any]] | None:

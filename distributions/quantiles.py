@@ -60,7 +60,6 @@ def _of_many(distribution: Any, kind: str, target: Numbers) -> Numbers | None:
     p = target[inside]
     if p.size < FEW:
         return None
-
     found = (_steps if distribution.support.discrete else _smooth)(distribution, kind, p)
     if found is None:
         return None

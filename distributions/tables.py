@@ -43,11 +43,21 @@ def at_integers(f: Function, k: Numbers) -> Numbers | None:
 
 
 def by_pieces(f: Function, x: Numbers, bottom: float, top: float) -> Numbers | None:
-    """f at points of (bottom, top), by polynomials where it is smooth; None if the points are too few or too far apart.
+    """f by polynomials where it is smooth within (bottom, top); None if too few points are there, or too far apart.
 
     f  takes and returns arrays along one axis
     """
     flat = x.ravel()
+    inside = (flat > bottom) & (flat < top)
+    if np.count_nonzero(inside) < FEWEST:
+        return None
+    if not np.all(inside):
+        within = by_pieces(f, flat[inside], bottom, top)
+        if within is None:
+            return None
+        out = np.empty(flat.size)
+        out[inside], out[~inside] = within, f(flat[~inside])
+        return out.reshape(x.shape)
     line = _line(flat, bottom, top)
     if line is None:
         return None
@@ -139,10 +149,13 @@ def _polynomials(f: Function, low: Numbers, high: Numbers) -> tuple[Numbers, Num
     fitted = FITTED @ values[:NODES]
     coefficients = POWERS @ fitted
     powers = POINTS[NODES:, None] ** np.arange(NODES)
+    scale = 1.0 / half
+    numbers = np.isfinite(middle) & np.isfinite(scale) & (scale > 0)  # pieces among the largest or least numbers
     one_sign = np.min(values, axis=0) * np.max(values, axis=0) >= 0
     wrong = np.max(abs(powers @ coefficients - values[NODES:]) / abs(values[NODES:]), axis=0)
     rest = np.max(abs(fitted[-2:]), axis=0) / np.min(abs(values), axis=0)
-    return np.concatenate([coefficients, [middle], [1.0 / half]]), one_sign & (wrong < TOLERANCE) & (rest < TOLERANCE)
+    stands = numbers & one_sign & (wrong < TOLERANCE) & (rest < TOLERANCE)
+    return np.concatenate([coefficients, [middle], [scale]]), stands
 
 
 def _evaluated(f: Function, x: Numbers, row: Numbers, cells: Numbers, table: Numbers) -> Numbers:

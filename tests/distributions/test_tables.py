@@ -132,11 +132,30 @@ def test_a_polynomial_stands_only_where_the_function_is_smooth() -> None:
     assert by_pieces(lambda x: np.sin(1e6 * x), x, 0.0, np.inf) is None
 
 
+def test_few_points_within_the_support() -> None:
+    x = np.full(LONG, -1.0)
+    x[:3] = [2.0, np.nan, np.inf]
+    for kind in TAILS:
+        f = getattr(Gamma(3.0), kind)
+        np.testing.assert_array_equal(f(x)[:8], f(x[:8]))
+    assert np.all(np.isnan(SkewNormal().quantile(x)[3:])) and np.all(np.isnan(Beta(2.0, 3.0).quantile(x)[3:]))
+
+
+@pytest.mark.parametrize("d", [Gamma(3.0), StudentT(0.5), VonMises(0.0, 3.0)], ids=repr)
+@pytest.mark.parametrize("scale", [1e308, 1e-310])
+def test_the_largest_and_least_numbers(d: Distribution, scale: float) -> None:
+    x = scale * RNG.choice([-1.0, -0.3, 0.2, 0.7, 1.0], LONG)
+    for kind in TAILS:
+        f = getattr(d, kind)
+        np.testing.assert_allclose(f(x)[:100], f(x[:100]), rtol=1e-13)
+
+
 def test_digits_against_mpmath() -> None:
     x = Gamma(2.3).rand(LONG, rng=RNG)
     found = Gamma(2.3).logccdf(x)
     for k in (0, int(np.argmax(x)), int(np.argmin(x))):
-        value = mp.log(mp.gammainc(mp.mpf(2.3), mp.mpf(float(x[k])), regularized=True))
+        with mp.workdps(40):
+            value = mp.log(mp.gammainc(mp.mpf(2.3), mp.mpf(float(x[k])), regularized=True))
         np.testing.assert_allclose(found[k], float(value), rtol=2e-14)
 
 
