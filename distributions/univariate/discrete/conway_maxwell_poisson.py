@@ -8,17 +8,16 @@ import numpy as np
 from scipy.special import gammaln
 
 from probdiff.ad.transforms import pushforward
-from probdiff.distributions.base import Discrete
 from probdiff.distributions.exponential_form import ExponentialForm
+from probdiff.distributions.smaller_tail import BySmallerTail
 from probdiff.distributions.stable import HALF_LOG_2PI, deviance, stirling_error
 from probdiff.distributions.support import Positive, nonnegative_integers
 from probdiff.distributions.whole_sums import log_sum
 from probdiff.ops.dispatch import shape_of
-from probdiff.special import log1mexp
 from probdiff.tree import Array
 
 
-class ConwayMaxwellPoisson(Discrete):
+class ConwayMaxwellPoisson(BySmallerTail):
     """P(k) = rate^k / (k!)^shape / Z,  k = 0, 1, ….
 
     rate   positive
@@ -40,14 +39,6 @@ class ConwayMaxwellPoisson(Discrete):
 
     def logpdf(self, x: Array) -> Array:
         return log_weight(x, self._log_rate(), self.shape) - log_total(self._log_rate(), self.shape)
-
-    def logcdf(self, x: Array) -> Array:
-        below, tail = self._smaller_tail(x)
-        return np.where(below, tail, log1mexp(tail))
-
-    def logccdf(self, x: Array) -> Array:
-        below, tail = self._smaller_tail(x)
-        return np.where(below, log1mexp(tail), tail)
 
     def mean(self) -> Array:
         return self._middle() + mean_beyond(self._log_rate(), self.shape)
@@ -90,8 +81,7 @@ class ConwayMaxwellPoisson(Discrete):
     def _middle(self) -> Array:
         return np.exp(self._log_rate() / self.shape)
 
-    def _smaller_tail(self, x: Array) -> tuple[Array, Array]:
-        """Whether x is below the middle, and log P(X <= x) if so, else log P(X > x)."""
+    def smaller_tail(self, x: Array) -> tuple[Array, Array]:
         log_rate = self._log_rate()
         below = x < self._middle()
         first, last = np.where(below, 0.0, x + 1), np.where(below, x, np.inf)

@@ -6,17 +6,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from probdiff.distributions.base import Discrete
+from probdiff.distributions.smaller_tail import BySmallerTail
 from probdiff.distributions.stable import HALF_LOG_2PI, deviance, either, stirling_error
 from probdiff.distributions.support import Integers, Interval, Positive, integer_interval
 from probdiff.distributions.whole_sums import log_sum
-from probdiff.special import log1mexp
 from probdiff.tree import Array
 
 Dispersion = Annotated[Any, Interval("dispersion", "in [-1, 1)", -1.0, 1.0, True, False)]
 
 
-class GeneralizedPoisson(Discrete):
+class GeneralizedPoisson(BySmallerTail):
     """P(k) = rate (rate + dispersion k)^(k - 1) exp(-rate - dispersion k) / k!,  k = 0, 1, … while rate + dispersion k
     is positive.
 
@@ -49,14 +48,6 @@ class GeneralizedPoisson(Discrete):
     def logpdf(self, x: Array) -> Array:
         mass = log_mass(x, self.rate, self.dispersion) - self._log_total()
         return np.where(x < np.inf, mass, -np.inf)
-
-    def logcdf(self, x: Array) -> Array:
-        below, tail = self._smaller_tail(x)
-        return np.where(below, tail, log1mexp(tail))
-
-    def logccdf(self, x: Array) -> Array:
-        below, tail = self._smaller_tail(x)
-        return np.where(below, log1mexp(tail), tail)
 
     def mean(self) -> Array:
         return either(self.dispersion < 0, lambda: self._moment(log_first), self._middle)
@@ -96,8 +87,7 @@ class GeneralizedPoisson(Discrete):
     def _moment(self, height: Any) -> Array:
         return np.exp(self._log_sum(height) - self._log_total())
 
-    def _smaller_tail(self, x: Array) -> tuple[Array, Array]:
-        """Whether x is below the middle, and log P(X <= x) if so, else log P(X > x)."""
+    def smaller_tail(self, x: Array) -> tuple[Array, Array]:
         below = x < self._middle()
         first, last = np.where(below, 0.0, x + 1), np.where(below, x, self._last())
         tail = log_sum(log_mass, first, last, self.rate, self.dispersion) - self._log_total()
